@@ -126,7 +126,7 @@ def mean_bounds(sums: Sums, lowest: Floats, highest: Floats, confidence: float =
     """Return intervals of means of scores from `lowest` to `highest`; NaN below two groups.
 
     Each mean is treated as a share of its range. Its score interval uses the effective number of yes/no rows,
-    p(1-p) / error², with Student's t (Korn and Graubard 1998). Where all rows agree, each group counts once.
+    p(1-p) / error², with Student's t (Korn and Graubard 1998). If the error is 0, each group counts once.
     If `highest` is infinite, the interval comes from `t_bounds`, cut at `lowest`.
     """
     from scipy.stats import t

@@ -91,7 +91,7 @@ def corpus_sensor(
         if reports[batch].version not in ("", GONE):  # "" was never reported
             events += report(batch, GONE)
 
-    # add the partitions of new batches, and remove those of missing batches
+    # add the partitions of new batches, and remove those of batches that are not listed any more
     registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
     new = sorted(set(batches.names) - registered)
     removed = _removable(instance, layout, registered - present, gone)
@@ -161,21 +161,21 @@ def _query_chunks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 def _removable(
-    instance: dg.DagsterInstance, layout: Layout, missing: Collection[str], gone: Collection[str]
+    instance: dg.DagsterInstance, layout: Layout, unlisted: Collection[str], gone: Collection[str]
 ) -> list[str]:
-    """Return missing partitions that are safe to remove, since a run fails if its partition is removed.
+    """Return the unlisted partitions that may be removed; a run fails if its partition is removed.
 
-    `missing` partitions are not in the corpus now. Of these, only batches that are `gone` from this corpus
-    and batches that were never read are removed; the others came from another corpus.
+    `unlisted` partitions are not in the corpus now. Of these, batches that are `gone` from this corpus and
+    batches that were never read may be removed; the others came from another corpus.
     """
-    if not missing:
+    if not unlisted:
         return []
     if any(backfill.status.value in UNENDED_BACKFILLS for backfill in instance.get_backfills()):
         return []  # it may still start a run of any partition
     running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED))}
-    never_read = {name for name in missing if not layout.origin(name).is_file()}
+    never_read = {name for name in unlisted if not layout.origin(name).is_file()}
     may_be_removed = never_read | set(gone)
-    return sorted((set(missing) & may_be_removed) - running)
+    return sorted((set(unlisted) & may_be_removed) - running)
 
 
 @dg.schedule(

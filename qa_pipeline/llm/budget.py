@@ -74,8 +74,8 @@ def price_by_name(name: str) -> Price | None:
 
     full_name, _, address = name.partition("?")[0].partition("@")
     provider, _, model = full_name.partition("/")
-    # find the price by the server's address, or by the provider of a default server; the id "" matches no
-    # provider, while None would match all
+    # search by the server's address, or for a provider's own server by the provider; the id "" of an unknown
+    # provider matches none, while None would match all
     url = f"https://{address}" if address else None
     provider_id = None if address else _PROVIDERS.get(provider, "")
     try:

@@ -223,7 +223,7 @@ class HostedModel:
             )
         if asking.failing_since is None:
             asking.failing_since = now
-        if error.is_rate_limit:  # a rate limit is no fault, so seconds count instead of tries
+        if error.is_rate_limit:  # no fault, so the seconds until the next try count instead of the tries
             is_given_up = now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS
         else:
             is_given_up = self._count_fault(asking, error, now, server_failing_since)
@@ -257,9 +257,9 @@ class HostedModel:
             return False
         seconds_away = now - server_failing_since
         if asking.faults >= max_tries and seconds_away > wait_minutes * 60:
-            # a failure is recorded only if it came after sending: the request itself may crash the server
-            failures = [call for call in asking.calls if call.outcome == TransientModelError.reason]
-            if len(failures) >= max_tries:
+            # only failures after sending are recorded: after so many, the request itself may crash the server
+            recorded_failures = [call for call in asking.calls if call.outcome == TransientModelError.reason]
+            if len(recorded_failures) >= max_tries:
                 return True
             raise self._unavailable(f"waited for {seconds_away / 60:.0f} min (llm.wait_minutes)", error)
         if seconds_away >= _WARN_AFTER and now - self._warned_at >= _WARN_EVERY:

@@ -281,7 +281,7 @@ class Database:
             return False
         if error.connection_invalidated:
             return True
-        # usually no connection; FATAL is a refusal by the server, such as of a wrong password
+        # an OperationalError is usually a lost connection, but FATAL a refusal, such as of a wrong password
         return isinstance(error, OperationalError) and "FATAL" not in reason
 
     def _failure(self, error: Exception) -> StorageError:

@@ -159,8 +159,8 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
                 mean_call = Usage(round(input_tokens / calls), round(output_tokens / calls))
             mean_cost = price.cost(mean_call, now) if price else None
             cost = None if mean_cost is None else mean_cost * Decimal(str(calls))
-            numbers = round(calls), round(input_tokens), round(output_tokens)
-            stages.append(StageEstimate(batch, role, *numbers, cost))
+            tokens = round(input_tokens), round(output_tokens)
+            stages.append(StageEstimate(batch, role, round(calls), *tokens, cost))
     return Estimate(tuple(stages))
 
 
@@ -190,8 +190,8 @@ def _expected_calls(
     generation, llm, top_k = settings.generation, settings.llm, settings.retrieval.top_k
     chunks = cut_documents(resources, read_batch(StageRun(resources, batch)))
     earlier = read_earlier(layout.table(QUESTIONS.name, batch), QUESTIONS)
-    generators = () if earlier is None else tuple(earlier["model"].unique())
-    kept_questions = still_valid(earlier, chunks, generation, llm, generators)
+    any_model = () if earlier is None else tuple(earlier["model"].unique())  # the estimate builds no model
+    kept_questions = still_valid(earlier, chunks, generation, llm, any_model)
     requests = plan_requests(chunks, kept_questions, generation, llm, batch=batch, links=link_chunks(chunks))
     existing_pairs = read_pairs_beside(batch_files(resources, batch))
     planned_questions = sum(request.limit for request in requests)
@@ -204,9 +204,9 @@ def _expected_calls(
     passage_tokens = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
     for role, model in models.items():
         calls = counts[role]
-        passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)  # in a prompt
-        replies, input_tokens = calls, calls * (PROMPT_TOKENS + passages * passage_tokens)
-        if role == "questions":  # the requests are known, and each planned question counts as a reply
+        shown = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)  # passages in a prompt
+        replies, input_tokens = calls, calls * (PROMPT_TOKENS + shown * passage_tokens)
+        if role == "questions":  # the requests are known, and REPLY_TOKENS are those of a single question
             replies, input_tokens = planned_questions, sum(map(request_tokens, requests))
         level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
         output_tokens = REPLY_TOKENS * replies + THOUGHTS.get(level, 0) * calls
@@ -217,7 +217,7 @@ def _call_counts(settings: Settings, questions: float, pairs: float) -> dict[Rol
     """Return the expected calls of each role for new questions and for pairs to verify."""
     generation, verification = settings.generation, settings.verification
     # the first draft is written with its question if the model is asked for both at once
-    first_draft = REDRAFTED if answered_at_once(generation, settings.llm) else 1
+    first_draft_calls = REDRAFTED if answered_at_once(generation, settings.llm) else 1
     judged = JUDGED * pairs
     two_hop = judged * generation.hop_share
     round_trips = judged if verification.round_trip else two_hop
@@ -227,7 +227,7 @@ def _call_counts(settings: Settings, questions: float, pairs: float) -> dict[Rol
     return {
         "validate": questions * settings.retrieval.top_k,
         "guard": questions,
-        "answer": questions * (generation.drafts_per_question - 1 + first_draft),
+        "answer": questions * (generation.drafts_per_question - 1 + first_draft_calls),
         "split": SPLIT[verification.split_claims] * pairs,
         "verify": VERIFIED * pairs + model_canaries,
         "solve": round_trips + 2 * two_hop,  # two-hop pairs also with each passage alone

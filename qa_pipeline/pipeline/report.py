@@ -129,15 +129,15 @@ def masked_counts(documents: pl.DataFrame) -> pl.DataFrame:
 
 
 def _sum_by_kind(documents: pl.DataFrame, column: str, schema: pl.Schema) -> pl.DataFrame:
-    """Sum the items of a list column by kind, the first field of the schema; largest sums first.
+    """Sum the items of a list column by kind, the first column of the schema; largest sums first.
 
     With {kind: "email", count: 2} in each of two documents, the row of emails has documents 2 and count 4.
     """
-    kind, _documents, *counts = schema.names()
+    kind, _documents, *summed = schema.names()  # such as what, documents, pieces and characters
     items = documents.select(column).explode(column).drop_nulls().unnest(column)
-    sums = items.group_by(kind).agg(pl.len().alias("documents"), pl.col(counts).sum())
-    largest_first = [*reversed(counts), kind]  # the last count decides first, and the name last
-    ordered = sums.sort(largest_first, descending=[True] * len(counts) + [False])
+    sums = items.group_by(kind).agg(pl.len().alias("documents"), pl.col(summed).sum())
+    order = [*reversed(summed), kind]  # by characters, pieces and kind
+    ordered = sums.sort(order, descending=[True] * len(summed) + [False])
     return ordered.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
 

@@ -155,6 +155,7 @@ def _write_rows(
         write_sources = opened.enter_context(appended_parquet(folder / SOURCES, rows.SOURCE_SCHEMA))
         write_left_out = opened.enter_context(appended_parquet(folder / LEFT_OUT, rows.LEFT_OUT_SCHEMA))
         for tables, accepted in _accepted_rows(resources, candidates, selection):
+            # the file has the reason why a row is left out, not the reason of its verdict
             write_left_out(accepted.drop_nulls("left_out").with_columns(reason="left_out"))
             remaining = accepted.filter(pl.col("left_out").is_null())
             released = rows.finished_rows(remaining, tables, split_map, table)

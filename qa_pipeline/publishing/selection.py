@@ -57,7 +57,7 @@ class Candidates:
         keys: the keys of rows, a KEYS frame.
         batches: index of the first row and number of rows of each batch, sorted by batch name.
         left_out: reason for each batch without rows.
-        joins: pairs of near-duplicate documents, a JOINS frame.
+        duplicate_groups: near-duplicate documents, a DUPLICATE_GROUPS frame.
         lacking: optional columns that are null in every row.
     """
 
@@ -65,7 +65,7 @@ class Candidates:
     keys: pl.DataFrame
     batches: dict[str, tuple[int, int]]
     left_out: dict[str, str]
-    joins: pl.DataFrame
+    duplicate_groups: pl.DataFrame
     lacking: list[str]
 
 
@@ -106,9 +106,9 @@ def gather(resources: Resources) -> Candidates:
         # forgetting a document deletes the tables of its batches, so the loop above does not find them
         if tombstone.reason == "document_forgotten" and batch not in left_out:
             left_out[batch] = tombstone.message()
-    joins = near_duplicates(_documents(layout, batches))
+    groups = near_duplicates(_documents(layout, batches))
     lacking = [name for name in OPTIONAL if name not in used_columns]
-    return Candidates(pl.concat(rows), pl.concat(keys), batches, left_out, joins, lacking)
+    return Candidates(pl.concat(rows), pl.concat(keys), batches, left_out, groups, lacking)
 
 
 def _documents(layout: Layout, batches: Iterable[str]) -> Iterator[pl.DataFrame]:
@@ -198,7 +198,7 @@ def select_rows(candidates: Candidates, earlier: Earlier, settings: ReleaseSetti
     joins_splits = is_remaining & pl.col("split").is_null()
     reason = pl.when(joins_splits).then(pl.lit(JOINS_SPLITS, REASONS)).otherwise("reason")
     selected = rows.select("code", "split", reason=reason.cast(pl.String()))
-    key_splits = _extend_key_splits(earlier.key_splits, keys, selected["split"], candidates.joins)
+    key_splits = _extend_key_splits(earlier.key_splits, keys, selected["split"], candidates.duplicate_groups)
     filled = set(selected["split"].drop_nulls().unique())
     return Selection(selected, key_splits, tuple(name for name in names if name in filled))
 
@@ -216,22 +216,22 @@ def _mark_duplicates(rows: pl.DataFrame, released_codes: pl.Series) -> pl.DataFr
 
 
 def _extend_key_splits(
-    earlier: pl.DataFrame, keys: pl.DataFrame, splits: pl.Series, joins: pl.DataFrame
+    earlier: pl.DataFrame, keys: pl.DataFrame, splits: pl.Series, groups: pl.DataFrame
 ) -> pl.DataFrame:
-    """Add the splits of the keys of rows to the splits of earlier releases, sorted by key.
+    """Add the splits of rows and near duplicates to the splits of earlier releases, sorted by key.
 
     Args:
         earlier: a KEY_SPLITS frame.
         keys: the keys of rows and near duplicates, an ITEM_KEYS frame.
         splits: the split of each row, or null.
-        joins: a JOINS frame.
+        groups: a DUPLICATE_GROUPS frame.
     """
     split_of_items = pl.DataFrame({"split": splits}).with_row_index("item").drop_nulls("split")
     row_key_splits = keys.join(split_of_items, on="item").select("key", "split")
-    groups = joins.rename({"other_key": "head"})
-    # a row for each document of a group: its key, and the key of the head, which is in the group too
-    members = pl.concat([groups, groups.select(pl.col("head").alias("key"), "head")]).unique()
-    # a document without rows gets a split of its group; earlier releases may have put the group into several
+    heads = groups.select(pl.col("head").alias("key"), "head").unique()  # a head belongs to its own group
+    members = pl.concat([groups, heads])
+    # a document without rows gets the split of its group's rows, the first by name if earlier releases have
+    # put these rows into several splits
     group_splits = members.join(row_key_splits, on="key").group_by("head").agg(pl.col("split").min())
     member_key_splits = members.join(group_splits, on="head").select("key", "split")
     # the first split of a key counts: that of an earlier release, then that of a row
@@ -246,14 +246,14 @@ def _item_keys(
 
     `earlier_split` is an index of `names`, the splits; null for a key without a split in `key_splits`.
     """
-    joins = candidates.joins.with_row_index("item", offset=candidates.rows.height)
-    keys_of_joins = [joins.select("item", key=name).cast(KEYS) for name in ("key", "other_key")]
+    pairs = candidates.duplicate_groups.with_row_index("item", offset=candidates.rows.height)
+    keys_of_pairs = [pairs.select("item", key=name).cast(KEYS) for name in ("key", "head")]
     keys_of_rows = candidates.keys.filter(pl.col("item").is_in(remaining.implode()))
     index_of_split = {name: index for index, name in enumerate(names)}
     earlier_split = pl.col("split").replace_strict(index_of_split, return_dtype=pl.Int8())
     earlier_splits = key_splits.select("key", earlier_split=earlier_split)
     return (
-        pl.concat([keys_of_rows, *keys_of_joins])
+        pl.concat([keys_of_rows, *keys_of_pairs])
         .join(earlier_splits, on="key", how="left", maintain_order="left")
         .select(ITEM_KEYS.names())
     )

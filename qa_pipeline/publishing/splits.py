@@ -36,8 +36,8 @@ from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 LONG_ANSWER = 40
 """Characters from which equal answers keep their rows together; shorter answers, and refusals of any length,
 are often equal by chance."""
-JOINS = pl.Schema({"key": pl.UInt64(), "other_key": pl.UInt64()})
-"""Pairs of keys of near-duplicate documents: a document, and the head of its group (`other_key`)."""
+DUPLICATE_GROUPS = pl.Schema({"key": pl.UInt64(), "head": pl.UInt64()})
+"""Groups of near-duplicate documents: the key of each member but the head, and the key of the head."""
 _BANDS = pl.Schema({"key": pl.UInt64(), "band": pl.UInt64()})
 """Hashes of bands of the MinHash of each document; near duplicates probably share a band."""
 _SHINGLES = pl.Schema({"key": pl.UInt64(), "shingles": pl.List(pl.UInt32())})
@@ -140,10 +140,10 @@ def _sketches(documents: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def near_duplicates(documents: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Return pairs of keys of near-duplicate documents, a JOINS frame.
+    """Return the groups of near-duplicate documents, a DUPLICATE_GROUPS frame.
 
-    Each document is paired with the head of its group, to which it is linked directly or through others.
-    `documents` are frames of content_sha256 and text, with each document once.
+    Members of a group are linked directly or through others. `documents` are frames of content_sha256 and
+    text, with each document once.
     """
     shared_bands, shingles_by_key = _possible_duplicates(documents)
     heads: dict[int, int] = {}  # a member of a group to another, up to its head (union-find)
@@ -154,7 +154,7 @@ def near_duplicates(documents: Iterable[pl.DataFrame]) -> pl.DataFrame:
             similarity = jaccard(shingles_by_key[first], shingles_by_key[second])
             if similarity >= NEAR_DUPLICATE_SIMILARITY:
                 heads[_head(heads, second)] = _head(heads, first)
-    return pl.DataFrame(sorted((key, _head(heads, key)) for key in heads), JOINS, orient="row")
+    return pl.DataFrame(sorted((key, _head(heads, key)) for key in heads), DUPLICATE_GROUPS, orient="row")
 
 
 def _head(heads: dict[int, int], key: int) -> int:
@@ -226,16 +226,16 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
     sizes = rows_by_component.agg(rows=pl.len(), language=pl.col("language").mode().min())  # first in a tie
     components = (  # a row for each component with rows
         keys.group_by("component")
-        .agg(lowest=earlier.min(), highest=earlier.max(), least_key=pl.col("key").min())
+        .agg(lowest_earlier=earlier.min(), highest_earlier=earlier.max(), least_key=pl.col("key").min())
         .join(sizes, on="component")
         .sort("least_key")
     )
     drawn = pl.Series("drawn", _draw(components, shares), pl.Int8())
-    has_one_split = pl.col("lowest") == pl.col("highest")
+    has_one_split = pl.col("lowest_earlier") == pl.col("highest_earlier")
     item_has_one_split = pl.col("item_lowest") == pl.col("item_highest")
     split = (
-        pl.when(pl.col("lowest").is_null()).then("drawn")  # all its keys are new
-        .when(has_one_split).then("lowest")
+        pl.when(pl.col("lowest_earlier").is_null()).then("drawn")  # all keys of the component are new
+        .when(has_one_split).then("lowest_earlier")
         # the component joins two splits: rows that were in one of them stay there, and new rows are left out
         .when(item_has_one_split & ~pl.col("has_new_key")).then("item_lowest")
         .alias("split")
@@ -259,60 +259,59 @@ def _components(keys: pl.DataFrame) -> pl.Series:
 
 
 def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
-    """Return the split of each component: its earlier split, or a split that lacks rows of its language.
+    """Return each component's split: its lowest earlier split, or a split that lacks rows of its language.
 
     A component that would fill over half of each other split goes to the largest split. A split with too few
-    components returns its new ones to the largest split.
+    components returns its new ones to the largest split. Splits are indices of `shares`.
     """
     largest = int(np.argmax(shares))
     targets = _target_rows(components["rows"], shares, largest)
     all_rows = int(components["rows"].sum())
     rows_of: dict[str | None, int] = {None: all_rows}  # by language; None is all languages
     rows_of |= dict(components.group_by("language").agg(pl.col("rows").sum()).iter_rows())
-    splits: list[int | None] = components["lowest"].to_list()
-    kept = [(index, split) for index, split in enumerate(splits) if split is not None]
-    new = [index for index, split in enumerate(splits) if split is None]
-    sizes = list(components.select("rows", "language").iter_rows())  # of each component
+    splits: list[int | None] = components["lowest_earlier"].to_list()
+    kept = [(component, split) for component, split in enumerate(splits) if split is not None]
+    new = [component for component, split in enumerate(splits) if split is None]
+    sizes, languages = components["rows"].to_list(), components["language"].to_list()
     rows_in, components_in = Counter[tuple[int, str | None]](), Counter[int]()
 
-    def count(index: int, split: int) -> None:
+    def count(component: int, split: int) -> None:
         """Count the rows of a component in its split."""
-        rows, language = sizes[index]
         components_in[split] += 1
-        rows_in[split, language] += rows
-        rows_in[split, None] += rows  # all languages
+        rows_in[split, languages[component]] += sizes[component]
+        rows_in[split, None] += sizes[component]  # all languages
 
-    def assign(index: int, language: str | None, takers: Iterable[int]) -> None:
+    def assign(component: int, language: str | None, allowed: Iterable[int]) -> None:
         """Assign a component, if it fits, to the split that lacks the largest part of its target."""
-        rows, _ = sizes[index]
-        # the target in a language is the target times the share of the language in all rows
+        rows = sizes[component]
+        # the target in a language is the target times the share of the language in all rows (1 for None)
         lacking_rows = {
             split: targets[split] * rows_of[language] / all_rows - rows_in[split, language]
-            for split in takers
+            for split in allowed
             if rows * FEWEST_COMPONENTS <= targets[split]  # it fills at most half of the split
         }
         split = max(lacking_rows, key=lambda split: lacking_rows[split] / targets[split], default=None)
         # with more than twice the lacking rows, the split would exceed its target by more than it lacks now
         if split is not None and rows <= 2 * lacking_rows[split]:
-            splits[index] = split
-            count(index, split)
+            splits[component] = split
+            count(component, split)
 
-    def too_small() -> list[int]:
+    def small_splits() -> list[int]:
         return [split for split in targets if components_in[split] < FEWEST_COMPONENTS]
 
-    for index, split in kept:
-        count(index, split)
+    for component, split in kept:
+        count(component, split)
     hashes = codes(str(key) for key in components["least_key"].gather(new)).to_list()
-    order = [index for _, index in sorted(zip(hashes, new, strict=True))]  # random, but always the same
-    for index in order:
-        assign(index, sizes[index][1], targets)
-    unassigned = [index for index in order if splits[index] is None]
-    for index in unassigned:  # splits with too few components take components of any language
-        assign(index, None, too_small())
-    dissolved = too_small()
-    for index in new:
-        if splits[index] in dissolved:
-            splits[index] = largest
+    order = [component for _, component in sorted(zip(hashes, new, strict=True))]  # random, always the same
+    for component in order:
+        assign(component, languages[component], targets)
+    unassigned = [component for component in order if splits[component] is None]
+    for component in unassigned:  # splits with too few components take components of any language
+        assign(component, None, small_splits())
+    dissolved = small_splits()
+    for component in new:
+        if splits[component] in dissolved:
+            splits[component] = largest
     return [largest if split is None else split for split in splits]
 
 

@@ -300,11 +300,11 @@ class _Rows:
         if (keys[1:] <= keys[:-1]).any():  # a key is not greater than the key before it
             yield f"{SPLIT_KEYS} records a key twice, or not in order"
         parts = row_groups(self._folder / SOURCES, ["content_sha256", "text"])
-        joins = splits.near_duplicates(part.drop_nulls("text") for part in parts)
-        firsts, seconds = (self._split_map.splits_of(joins[name]) for name in ("key", "other_key"))
-        for first, second in zip(firsts, seconds, strict=True):
-            if first != second:
-                yield f"two documents that are nearly the same are in {first} and {second}"
+        groups = splits.near_duplicates(part.drop_nulls("text") for part in parts)
+        member_splits, head_splits = (self._split_map.splits_of(groups[name]) for name in ("key", "head"))
+        for member_split, head_split in zip(member_splits, head_splits, strict=True):
+            if member_split != head_split:
+                yield f"two documents that are nearly the same are in {member_split} and {head_split}"
 
     def _source_problems(self) -> Iterator[str]:
         """Yield repeated documents, and documents whose text does not match its hash."""

@@ -173,7 +173,7 @@ class Settings(BaseSettings):
         model_defaults = MODEL_PROFILES.get(str(model_profile), {})
         profile_defaults = PROFILES.get(str(values.get("profile", "embedded")), {})
         filled = dict(values)
-        # settings that are already filled in are kept, so the model's defaults take precedence
+        # the model's defaults come first, since a setting that is filled in stays as it is
         for group, group_defaults in (*model_defaults.items(), *profile_defaults.items()):
             chosen = filled.get(group, {})
             if not isinstance(chosen, dict):  # such as a validated group

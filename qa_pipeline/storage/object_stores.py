@@ -112,12 +112,12 @@ class ObjectStore:
             raise self._translated(error, operation, path) from error
 
     def _translated(self, error: Exception, operation: str, path: Any) -> Exception:
-        """Return the error to raise, without the library's message; FileExistsError if a condition failed."""
+        """Return the error to raise: FileExistsError if a condition failed, a file error or StorageError."""
         code, status = _code_and_status(error)
         is_write = operation in _PUTS
         # S3 answers a conditional write with NoSuchKey if another process has deleted the file
-        has_changed = code == "PreconditionFailed" or (is_write and code == "NoSuchKey")
-        if has_changed or status in (409, 412):  # conflict, precondition failed
+        was_deleted = is_write and code == "NoSuchKey"
+        if was_deleted or code == "PreconditionFailed" or status in (409, 412):  # conflict, precondition
             return FileExistsError(str(path))
         # a write cannot miss a file, and a missing bucket is not a missing file
         is_missing = isinstance(error, FileNotFoundError) and not is_write and code != "NoSuchBucket"

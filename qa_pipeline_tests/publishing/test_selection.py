@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.publishing.selection import KEYS, ROWS, Candidates, Earlier, select_rows
-from qa_pipeline.publishing.splits import JOINS, KEY_SPLITS
+from qa_pipeline.publishing.splits import DUPLICATE_GROUPS, KEY_SPLITS
 from qa_pipeline.settings.verification import ReleaseSettings
 
 HEAD, WITHOUT_ROWS = 5, 3
@@ -21,7 +21,7 @@ def test_a_near_duplicate_without_rows_gets_the_same_split_in_any_order_of_rows_
         pl.DataFrame(list(enumerate(documents)), KEYS, orient="row"),
         {},
         {},
-        pl.DataFrame([(key, HEAD) for key in group], JOINS, orient="row"),
+        pl.DataFrame([(key, HEAD) for key in group], DUPLICATE_GROUPS, orient="row"),
         [],
     )
     earlier = Earlier(
