@@ -124,8 +124,8 @@ def _outcome(result: dg.ExecuteInProcessResult, resources: Resources, batch: str
         reason = str(resources.error)
     elif step_error is not None:
         reason = (step_error.cause or step_error).message.strip()
-    problem = f"{failure.step_key}: {reason or failure.message}"
-    return BatchOutcome(batch, "failed", problem, gate_messages)
+    step = failure.step_key if failure.is_step_failure else "run"
+    return BatchOutcome(batch, "failed", f"{step}: {reason or failure.message}", gate_messages)
 
 
 def _gate_message(check: dg.AssetCheckEvaluation) -> str:
