@@ -120,7 +120,7 @@ def _read_page(archive: Archive, path: str, item: "_Element", omissions: Omissio
     markup = _DOCTYPE.sub("", decode(archive.read(path), declared=True), count=1)
     markup = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", _MATHS_PREFIX.sub(r"\1", markup))
     tree = parse_tree(markup)
-    count_comments(tree, markup, omissions)
+    count_comments(tree, omissions)
     title = tree.css_first("head title")
     if title is not None and title.text().strip():
         omissions.add("metadata", title.text())

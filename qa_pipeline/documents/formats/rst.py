@@ -310,7 +310,5 @@ class _Translator(html5_polyglot.HTMLTranslator):
     def _nothing(self, node: Any) -> None:
         pass
 
-    depart_target = depart_reference = depart_inline = visit_line = depart_line_block = depart_classifier = (
-        _nothing
-    )
-    visit_problematic = depart_problematic = visit_pending = depart_pending = _nothing
+    depart_target = depart_reference = depart_inline = visit_line = depart_line_block = _nothing
+    visit_problematic = depart_problematic = visit_pending = depart_pending = depart_classifier = _nothing

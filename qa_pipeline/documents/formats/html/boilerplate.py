@@ -239,23 +239,16 @@ def looks_alike(first: str, second: str) -> bool:
     return are_opaque and max(differences) <= _SEEN
 
 
-def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) -> None:
-    """Count comments; an open comment swallows the rest of the page."""
+def count_comments(tree: "LexborHTMLParser", omissions: Omissions) -> None:
+    """Count comments, but no declaration of XML, which the parser takes for one."""
     document = tree.root.parent if tree.root is not None else None
-    if document is None:
-        return
-    page = markup.replace("\r\n", "\n").rstrip()
-    comments = (node for node in document.traverse(include_text=True) if node.tag == "-comment")
-    for text in (node.comment_content or "" for node in comments):
-        if not text.startswith("?xml"):  # a declaration, which the parser takes for a comment
-            end = text.rstrip()
-            is_unclosed = end != "" and page.endswith(end)  # a closed comment ends with `-->`
-            omissions.add("unclosed_comment" if is_unclosed else "comment", text)
+    nodes = document.traverse(include_text=True) if document is not None else ()
+    for text in (node.comment_content or "" for node in nodes if node.tag == "-comment"):
+        if not text.startswith("?xml"):
+            omissions.add("comment", text)
 
 
 _ICONS = "img, svg, i, [aria-label], [title]"
-_LABELLED = "tabitem[label], tab[label], tab[title], card[title], accordion[title], step[title]"
-"""Components of Markdown dialects whose label heads their content."""
 _ASIDES = (
     ".admonition, .alert, .callout, .caution, .danger, .example, .hint, .important, .info, .note, .notice,"
     ".tip, .warning"
@@ -277,9 +270,7 @@ def _write_widgets(tree: "LexborHTMLParser") -> None:
             _write_icons(cell)
     for heading in tree.css(_BOX_HEADINGS):
         heading.attrs["class"] = "admonition-title"
-    components = [(node.attributes, node) for node in tree.css(_LABELLED)]
-    labelled = [(names.get("label") or names.get("title") or "", node) for names, node in components]
-    for label, panel in [*_tabs(tree), *labelled]:
+    for label, panel in _tabs(tree):
         panel.inner_html = f'<p class="admonition-title">{escape(label)}</p>{panel.inner_html or ""}'
         for name in ("hidden", "style"):  # only the chosen tab is visible
             if name in panel.attributes:

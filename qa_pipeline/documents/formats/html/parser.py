@@ -36,7 +36,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     tree = parse_tree(markup)
     declared = _describe(tree)
     omissions = Omissions()
-    count_comments(tree, markup, omissions)
+    count_comments(tree, omissions)
     blocks = _read_content(tree, omissions)
     return ParsedFile(blocks=tuple(blocks), left_out=omissions.record(), **declared)
 
@@ -48,7 +48,7 @@ def read_fragment(markup: str, omissions: Omissions, *, page: bool = True) -> li
     format. Raises a DocumentFailure (`nested_too_deep`).
     """
     tree = parse_tree(markup)
-    count_comments(tree, markup, omissions)
+    count_comments(tree, omissions)
     return read_tree(tree, omissions, page=page)
 
 

@@ -173,7 +173,7 @@ class Reader:
 
     def _enter(self, tag: str, node: "LexborNode") -> None:
         """Record the block that an element begins: a heading, a list item, code or a quote."""
-        code = node.css_first("code") if tag == "p" else None
+        code = node.css_first("p > code") if tag == "p" else None
         self.is_code = code is not None and code.text().strip() == node.text().strip()
         if tag == "p" or tag in HEADINGS:
             self.is_label = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
