@@ -107,7 +107,11 @@ def write_script(raised: str, before: str, after: str) -> str:
         if raised.isdigit() and _ISOTOPE.match(after):  # as in `^14C`
             return f"^{raised}"
         return "" if is_mark(raised) else raised
-    if raised in ("®", "™", "©", "℠") or _is_ending(base, raised):
+    if base[-1].isdigit():  # a lone letter may be the mark of a note
+        is_ending = _ORDINAL.fullmatch(raised) and (len(raised) > 1 or len(base) < 3)
+    else:
+        is_ending = len(base) == 1 and raised in ("th", "st", "nd", "rd")  # as in nth
+    if is_ending or raised in ("®", "™", "©", "℠"):
         return raised
     if is_mark(raised) and not _is_power(raised, base, before, after):
         return ""
@@ -129,13 +133,6 @@ def _write_lowered(inside: str, before: str, after: str) -> str:
 
 def _gap(after: str) -> str:
     return " " if after[:1].isalnum() else ""
-
-
-def _is_ending(base: str, inside: str) -> bool:
-    """Return True if raised letters end a number, as in 1st; a lone letter may be the mark of a note."""
-    if base[-1].isdigit():
-        return _ORDINAL.fullmatch(inside) is not None and (len(inside) > 1 or len(base) < 3)
-    return len(base) == 1 and inside in ("th", "st", "nd", "rd")  # as in nth
 
 
 def _is_power(raised: str, base: str, before: str, after: str) -> bool:

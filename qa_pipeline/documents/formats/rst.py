@@ -1,7 +1,7 @@
 """Read reStructuredText: docutils parses it and writes HTML, and the HTML reader reads that.
 
 Directives and roles are looked up here: docutils would report unknown ones as errors, and read files for
-others. Text of unknown directives is kept in a box, and they are counted.
+others. Text of unknown directives is kept in a box that their name heads.
 """
 
 import re
@@ -39,9 +39,6 @@ _LABELS = {
     "seealso": "See also", "versionadded": "New in version", "versionchanged": "Changed in version",
     "deprecated": "Deprecated since version",
 }  # fmt: skip
-_NOTES = frozenset(
-    {"attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning", *_LABELS}
-)
 _TITLED = frozenset({"admonition", "topic", "sidebar", "rubric", "table", "tab", "tab-item", "dropdown"})
 """Boxes whose argument is their title."""
 _FRAMES = frozenset({"class", "compound", "container", "epigraph", "highlights", "only", "pull-quote"})
@@ -130,7 +127,6 @@ class _Directive(Directive):
         elif name in _TITLED:
             content.append(nodes.admonition("", nodes.title("", argument.rstrip(":")), *self._read(body)))
         else:  # a note, or an unknown box that its name heads; the argument is its first line
-            what = what if name in _NOTES else "unknown_directive"
             title = _LABELS.get(name) or re.sub(r"[-_:]", " ", name).capitalize()
             content.append(nodes.admonition("", nodes.title("", title), *self._read(self.content)))
         is_counted = what != "directive" or "".join(unread).strip()
@@ -166,11 +162,6 @@ _KINDS: dict[str, type[Directive]] = {
 """Directives of docutils; all others are read by `_Directive`."""
 
 
-def _find_directive(name: str, *_: Any) -> tuple[type[Directive], list[Any]]:
-    """Return the class of a directive of any name, and no messages."""
-    return _KINDS.get(name.lower(), _Directive), []
-
-
 def _left_out(what: str, text: str = "") -> nodes.Node:
     """Return a comment, which the translator counts under `what`."""
     return nodes.comment("", text, what=what)
@@ -200,14 +191,9 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
     return [node], []
 
 
-def _find_role(*_: Any) -> tuple[Any, list[Any]]:
-    """Return the function of a role of any name, and no messages."""
-    return _role, []
-
-
-# docutils looks them up when it parses, and only this module uses it
-vars(directives).update(directive=_find_directive)
-vars(roles).update(role=_find_role)
+# docutils looks them up when it parses, each with its messages, and only this module uses it
+vars(directives).update(directive=lambda name, *_: (_KINDS.get(name.lower(), _Directive), []))
+vars(roles).update(role=lambda *_: (_role, []))
 vars(tableparser).update(SimpleTableParser=_SimpleTable)
 
 

@@ -201,7 +201,10 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
     declared_name = (declaration[1] or declaration[2]).decode("ascii", "replace") if declaration else None
     utf8_text = _try_decoding(content, "utf-8")
     for name in filter(None, (charset, declared_name)):
-        encoding = _encoding_of(name)
+        encoding = name
+        with suppress(LookupError, ValueError):  # unknown, or with a null character
+            encoding = codecs.lookup(name).name
+        encoding = _SUPERSETS.get(encoding, encoding)
         text = _try_decoding(content, encoding)
         if text is None:
             continue
@@ -210,13 +213,6 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
         is_doubtful = has_single_bytes or encoding.startswith(("utf-16", "utf-32"))
         return utf8_text if is_doubtful and utf8_text is not None else text
     return utf8_text if utf8_text is not None else _guess(content)
-
-
-def _encoding_of(name: str) -> str:
-    """Return the encoding that browsers read for a name, such as cp1252 for `latin-1`."""
-    with suppress(LookupError, ValueError):  # unknown, or with a null character
-        name = codecs.lookup(name).name
-    return _SUPERSETS.get(name, name)
 
 
 def _try_decoding(content: bytes, encoding: str) -> str | None:

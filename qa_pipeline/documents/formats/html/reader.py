@@ -266,10 +266,11 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
         if part.tag == "caption":
             blocks += read_blocks(part, omissions, depth + 1)
         if part.tag in ("thead", "tbody", "tfoot"):
-            rows += [[_read_cell(cell, omissions, depth) for cell in row.iter()] for row in part.iter()]
-        if part.tag == "thead":
-            rows = [[replace(cell, header=True) for cell in row] for row in rows]  # those read so far
-            head_count = len(rows)
+            is_head = part.tag == "thead"
+            rows += [
+                [_read_cell(cell, omissions, depth, is_head) for cell in row.iter()] for row in part.iter()
+            ]
+            head_count = len(rows) if is_head else head_count
     if _has_unmarked_names(table, rows):  # a first row of column names without `th`
         rows[0] = [replace(cell, header=True) for cell in rows[0]]
     lines = counted_lines(_mark_heads(rows, head_count), omissions)
@@ -325,7 +326,7 @@ def _is_bold(row: "LexborNode") -> bool:
     return 0 < bold_letters == visible(row.text())
 
 
-def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:
+def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int, is_head: bool) -> Cell:
     """Return a cell with its blocks on a single line, list items joined by commas."""
     columns = _read_integer(cell.attributes.get("colspan")) or 1
     rows = _read_integer(cell.attributes.get("rowspan")) or 1
@@ -340,7 +341,7 @@ def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:
             parts.append(inside_cell(texts))
         else:
             parts.append((", " if kind == "list_item" else " ").join(texts))
-    return Cell(" ".join(" ".join(parts).split()), cell.tag == "th", columns, rows)
+    return Cell(" ".join(" ".join(parts).split()), is_head or cell.tag == "th", columns, rows)
 
 
 def _is_layout(table: "LexborNode") -> bool:
