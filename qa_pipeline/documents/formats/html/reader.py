@@ -12,7 +12,7 @@ from lxml.html import fragment_fromstring
 
 from qa_pipeline.documents.assembly import Omissions, OrderedList, Style, visible
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, settle, write_formula
-from qa_pipeline.documents.formats.rows import SAMPLE_ROWS, Cell, counted_lines, inside_cell, names_columns
+from qa_pipeline.documents.formats.rows import SAMPLE_ROWS, Cell, counted_lines, names_columns
 from qa_pipeline.records import Block
 
 if TYPE_CHECKING:
@@ -337,8 +337,10 @@ def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int, is_head: bo
     parts: list[str] = []
     for kind, group in groupby(blocks, attrgetter("kind")):
         texts = [f"{block.marker or ''} {block.text}".strip() for block in group]
-        if kind == "table_row":
-            parts.append(inside_cell(texts))
+        if kind == "table_row":  # `A: 1 | B: 2` of a table in the cell becomes `A: 1, B: 2`
+            has_names = any(": " in text for text in texts)
+            between_rows, between_cells = ("; ", ", ") if has_names else (", ", " ")
+            parts.append(between_rows.join(text.replace(" | ", between_cells) for text in texts))
         else:
             parts.append((", " if kind == "list_item" else " ").join(texts))
     return Cell(" ".join(" ".join(parts).split()), is_head or cell.tag == "th", columns, rows)
