@@ -137,21 +137,17 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
             loaded = read_yaml(written)
     values = loaded.items() if isinstance(loaded, dict) else ()
     fields = {str(name).strip().lower(): value for name, value in values}
+    # such as `draft: true` or `superseded_by: B`
+    flags = (name for name in _FLAGS if str(fields.get(name, "")).strip().lower() in _TRUE)
+    successors = (name.partition("_")[0] for name in _SUCCESSORS if _first(fields, (name,)))
     used: FrontMatter = {
         "title": _first(fields, _TITLE),
         "language": declared_language(_first(fields, _LANGUAGE)),
         "source_uri": _first(fields, _SOURCE),
         "licence": _first(fields, _LICENCE),
-        "status": _status(fields),
+        "status": _first(fields, ("status", "state")) or next(chain(flags, successors), None),
     }
     return written, used, text[match.end() :]
-
-
-def _status(fields: Mapping[str, object]) -> str | None:
-    """Return the status of a file, from `status: repealed`, `draft: true` or `superseded_by: B`."""
-    flags = (name for name in _FLAGS if str(fields.get(name, "")).strip().lower() in _TRUE)
-    successors = (name.partition("_")[0] for name in _SUCCESSORS if _first(fields, (name,)))
-    return _first(fields, ("status", "state")) or next(chain(flags, successors), None)
 
 
 def _first(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:
