@@ -4,7 +4,7 @@ Widgets become the text that they show: icons, check boxes, drop-downs and tabs.
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from html import escape
@@ -210,19 +210,18 @@ def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]
     for node in coloured.values():
         parts = {part.mem_id for part in node.css("*")} - {node.mem_id}
         has_coloured_part = not parts.isdisjoint(coloured)
-        ink = inks.get(_nearest(node, inks), default_ink)
-        paper = papers.get(_nearest(node, papers), default_paper)
+        ink, paper = _nearest(node, inks, default_ink), _nearest(node, papers, default_paper)
         if not has_coloured_part and looks_alike(ink, paper):
             blended.append(node)
     return blended
 
 
-def _nearest(node: "LexborNode", ids: Container[int]) -> int:
-    """Return the id of the element itself or of its nearest ancestor among `ids`, or 0."""
+def _nearest(node: "LexborNode", colours: Mapping[int, str], default: str) -> str:
+    """Return the colour of the element itself or of its nearest ancestor among `colours`, by their ids."""
     ancestor: LexborNode | None = node
-    while ancestor is not None and ancestor.mem_id not in ids:
+    while ancestor is not None and ancestor.mem_id not in colours:
         ancestor = ancestor.parent
-    return ancestor.mem_id if ancestor is not None else 0
+    return colours[ancestor.mem_id] if ancestor is not None else default
 
 
 @lru_cache(maxsize=1024)
