@@ -276,10 +276,6 @@ class _Translator(html5_polyglot.HTMLTranslator):
         self.body.append(f'<p class="admonition-title">[{self.encode(node.astext())}]:</p>')
         raise nodes.SkipNode
 
-    def visit_citation_reference(self, node: Any) -> None:
-        self.body.append(f"[{self.encode(node.astext())}]")
-        raise nodes.SkipNode
-
     def visit_enumerated_list(self, node: Any) -> None:
         kind = _LIST_TYPES.get(node.get("enumtype", ""), "1")
         self.body.append(f'<ol type="{kind}" start="{node.get("start", 1)}">')
