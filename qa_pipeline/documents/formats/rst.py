@@ -163,7 +163,7 @@ _KINDS: dict[str, type[Directive]] = {
 
 
 def _left_out(what: str, text: str = "") -> nodes.Node:
-    """Return a comment, which the translator counts under `what`."""
+    """Return a comment that the translator counts by its kind, such as `include`."""
     return nodes.comment("", text, what=what)
 
 

@@ -167,9 +167,9 @@ def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> No
 
 
 def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str]], set[int]]":
-    """Return elements with the styles that sheets of the page give them, and ids of elements that they show.
+    """Return elements with the styles that sheets of the page give them, and ids of elements shown by a rule.
 
-    States such as `:hover` select nothing.
+    `display: block` may undo another rule that hides the element; states such as `:hover` select nothing.
     """
     from selectolax.lexbor import SelectolaxError
 
@@ -188,7 +188,7 @@ def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str
         with suppress(SelectolaxError):  # browsers ignore a wrong selector, too
             nodes = tree.css(selector)
             styles += [(node, style) for node in nodes]
-            if _SHOWING.search(_HIDING.sub("", style)):  # such as `display: block`: it may undo another rule
+            if _SHOWING.search(_HIDING.sub("", style)):
                 shown.update(node.mem_id for node in nodes)
     return styles, shown
 
