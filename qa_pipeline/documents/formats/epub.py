@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGE_TYPES = frozenset({"application/xhtml+xml", "text/html", "text/x-oeb1-document", ""})
-_ROLES = {
-    **dict.fromkeys(("pagebreak", "doc-pagebreak"), "page_number"),
-    **dict.fromkeys(("noteref", "doc-noteref", "backlink", "doc-backlink"), "footnote_mark"),
-    **dict.fromkeys(("toc", "doc-toc", "page-list", "landmarks"), "navigation"),
+_PARTS = {
+    "page_number": "[role=doc-pagebreak], [epub\\:type~=pagebreak]",
+    "footnote_mark": "[role=doc-noteref], [role=doc-backlink], [epub\\:type~=noteref]",
+    "navigation": "[role=doc-toc], [epub\\:type~=toc], [epub\\:type~=page-list], [epub\\:type~=landmarks]",
 }
-"""Parts of a chapter outside its text, by their `epub:type` or `role`."""
+"""Selectors of parts of a chapter outside its text."""
 _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]{0,1000}(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
 _EMPTY_ELEMENT = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)[\s/])"
@@ -120,16 +120,12 @@ def _read_page(archive: Archive, path: str, item: "_Element", omissions: Omissio
     markup = _DOCTYPE.sub("", decode(archive.read(path), declared=True), count=1)
     markup = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", _MATHS_PREFIX.sub(r"\1", markup))
     tree = parse_tree(markup)
-    count_comments(tree, markup, omissions)
+    count_comments(tree, omissions)
     title = tree.css_first("head title")
     if title is not None and title.text().strip():
         omissions.add("metadata", title.text())
-    for node in tree.css("[role], [epub\\:type]"):
-        attributes = node.attributes
-        roles = f"{attributes.get('epub:type') or ''} {attributes.get('role') or ''}".split()
-        kinds = [_ROLES[role] for role in roles if role in _ROLES]
-        if kinds:
-            remove([node], omissions, kinds[0])
+    for kind, selector in _PARTS.items():
+        remove(tree.css(selector), omissions, kind)
     blocks = read_tree(tree, omissions)
     if "nav" in item.get("properties", "").split():
         omissions.add("navigation", " ".join(block.text for block in blocks))

@@ -107,7 +107,11 @@ def write_script(raised: str, before: str, after: str) -> str:
         if raised.isdigit() and _ISOTOPE.match(after):  # as in `^14C`
             return f"^{raised}"
         return "" if is_mark(raised) else raised
-    if raised in ("®", "™", "©", "℠") or _is_ending(base, raised):
+    if base[-1].isdigit():  # a lone letter may be the mark of a note
+        is_ending = _ORDINAL.fullmatch(raised) and (len(raised) > 1 or len(base) < 3)
+    else:
+        is_ending = len(base) == 1 and raised in ("th", "st", "nd", "rd")  # as in nth
+    if is_ending or raised in ("®", "™", "©", "℠"):
         return raised
     if is_mark(raised) and not _is_power(raised, base, before, after):
         return ""
@@ -129,13 +133,6 @@ def _write_lowered(inside: str, before: str, after: str) -> str:
 
 def _gap(after: str) -> str:
     return " " if after[:1].isalnum() else ""
-
-
-def _is_ending(base: str, inside: str) -> bool:
-    """Return True if raised letters end a number, as in 1st; a lone letter may be the mark of a note."""
-    if base[-1].isdigit():
-        return _ORDINAL.fullmatch(inside) is not None and (len(inside) > 1 or len(base) < 3)
-    return len(base) == 1 and inside in ("th", "st", "nd", "rd")  # as in nth
 
 
 def _is_power(raised: str, base: str, before: str, after: str) -> bool:
@@ -161,8 +158,9 @@ def _is_power(raised: str, base: str, before: str, after: str) -> bool:
 
 _DEEPEST = 60  # levels of a formula: nobody writes more, and each is a call of its own
 _SIMPLE = re.compile(r"[-−+]?\d+(?:[.,]\d+)*|.")  # a number, or a single sign
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]|_")  # a number, a name or a sign
-_BASE = re.compile(r"[^\W_]+(?:[.,]\d+)*|.")  # `x1`, `2.5`, or a single sign
+_BASE = re.compile(r"[^\W_]+(?:[.,]\d+)*")  # `sin`, `x1` or `2.5`
+_FACTOR = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]")  # a number, or a letter of a product
+_LETTER = re.compile(r"[^\W\d_](?![^\W\d_])")  # a variable, but not the start of `sin`
 _LEAVES = frozenset({"mi", "mn", "mo", "mtext", "ms", "t"})
 _SKIPPED = re.compile(r"annotation(?:-xml)?|mphantom|phant|none|\w*Pr|argSz")
 _ROWS = frozenset(
@@ -170,10 +168,9 @@ _ROWS = frozenset(
      "r", "e", "num", "den", "deg", "sub", "sup", "fName", "func", "d"}
 )  # fmt: skip
 """Elements whose parts are written one after another; other elements with parts have no form on a line."""
-_LOOSE = "=≈≠<>≤≥+-−±×·*,;"  # signs that bind less than a fraction, so that it needs no brackets beside them
-_LONG_NAME = r"[^\W\d_]{2,}"  # such as sin; letters of a product are names of their own
-_BRACKETS = re.compile(r"[(\[{][)\]}]")
-_INVISIBLE_TIMES = re.compile("(?<=\\d)\u2062(?=\\d)")
+_FRACTION = "\x0e"  # begins a fraction, which gets brackets beside other parts
+_UNSEEN = {ord(_FRACTION): None, 0x2061: None, 0x2062: None, 0x2063: ",", 0x2064: None}
+"""Signs between factors, addends and indices of MathML, which are not shown."""
 
 
 class _UnwritableError(Exception):
@@ -186,11 +183,11 @@ def write_formula(formula: "_Element", omissions: Omissions, signs: str = "") ->
     A formula without such a form is counted by its `signs`, and replaced by the sign of a doubt.
     """
     try:
-        text = _INVISIBLE_TIMES.sub("·", _write(formula, 0))
+        text = _write(formula, 0)
     except _UnwritableError:
         omissions.add("formula", signs or "".join(map(str, formula.itertext())))
         return SIGNS["formula"]
-    return text.translate({0x2061: None, 0x2062: None, 0x2063: ",", 0x2064: None})
+    return text.translate(_UNSEEN)
 
 
 def _write(element: "_Element", depth: int) -> str:
@@ -199,7 +196,7 @@ def _write(element: "_Element", depth: int) -> str:
     if depth > _DEEPEST or "strike" in element.get("notation", ""):  # a term struck out
         raise _UnwritableError
     if name in _LEAVES:
-        return _join(_TOKEN.findall("".join(map(str, element.itertext()))))
+        return " ".join("".join(map(str, element.itertext())).translate(_UNSEEN).split())
     texts_between = (element.text, *(child.tail for child in element))
     if any(text and text.strip() for text in texts_between):  # it belongs to no part of the formula
         raise _UnwritableError
@@ -221,7 +218,7 @@ def _compose(name: str, element: "_Element", parts: list[str]) -> str:
         case "msubsup" | "munderover" | "sSubSup", [base, below, above]:
             return _scripts(base, below, above)
         case "mfrac" | "f", [above, below] if above and below and has_bar:
-            return f"{_bracketed(above)}/{_bracketed(below)}"
+            return f"{_FRACTION}{_bracketed(above)}/{_bracketed(below)}"
         case ("mroot", [inside, degree]) | ("rad", [degree, inside]) if degree:
             return f"{_bracketed(inside)}^(1/{_bracketed(degree)})"
         case ("msqrt", _) | ("rad", [_, _]):
@@ -246,33 +243,27 @@ def _property(element: "_Element", name: str) -> str | None:
 
 
 def _join(parts: Sequence[str]) -> str:
-    """Return parts in a row, a fraction beside an operand in brackets: `a(b/c)`, but `1 1/2` and `=b/c`."""
+    """Return parts in a row, with brackets around fractions: `(b/c)x`, but `b/c` alone.
+
+    A blank parts what would read as one, as in `sin x`, `2 3`, `1 (1/2)` and `x^2 y`; a product is `4ac`.
+    """
     parts = [part for part in parts if part]
     if len(parts) == 1:
         return parts[0]
-    written = ""
-    for before, part, after in zip(["", *parts], parts, [*parts[1:], ""], strict=False):
-        text = part
-        is_fraction = "/" in _empty_brackets(part)[1:]  # a slash at the start is an operator
-        # An end of the row touches nothing: its "" is in any string.
-        touches_operand = before[-1:] not in _LOOSE or after[:1] not in _LOOSE
-        if is_fraction and before.isdigit() and part.replace("/", "").isdigit():
-            text = f" {part}"  # a number such as 1 1/2
-        elif is_fraction:
-            text = f"({part})" if touches_operand else part
-        elif written[-1:].isalnum() and part[0].isalnum():
-            # a blank in `sin x`, `2 3` and `x^2 y`: else they read as a name, a number and an exponent
-            are_numbers = before[-1].isdigit() and part[0].isdigit()
-            has_long_name = re.search(rf"{_LONG_NAME}\Z", before) or re.match(_LONG_NAME, part)
-            if are_numbers or has_long_name or any(sign in before for sign in "^_/"):
-                text = f" {part}"
-        written += text
+    written = before = ""
+    for part in parts:
+        is_fraction = part.startswith(_FRACTION)
+        is_product = _FACTOR.fullmatch(before) and _LETTER.match(part)
+        if written[-1:].isalnum() and (is_fraction or part[0].isalnum()) and not is_product:
+            written += " "
+        written += f"({part})" if is_fraction else part
+        before = part
     return written
 
 
 def _scripts(base: str, below: str = "", above: str = "") -> str:
     """Return a base with its index and exponent, such as `x_1^2`; primes are written as they are."""
-    written = base if _BASE.fullmatch(base) or _is_enclosed(base) else f"({base})"
+    written = base if _BASE.fullmatch(base) else _bracketed(base)
     if below:
         written += f"_{_bracketed_index(below)}"
     if above:
@@ -291,17 +282,10 @@ def _bracketed_index(text: str) -> str:
 
 
 def _is_enclosed(text: str) -> bool:
-    """Return True if the bracket that begins a text ends with it."""
-    return _BRACKETS.fullmatch(_empty_brackets(text)) is not None
-
-
-def _empty_brackets(text: str) -> str:
-    """Return a text without the content of its brackets: `()/c` for `(a+b)/c`."""
-    outside = ""
+    """Return True if the bracket that begins a text ends with it, as in `(a+b)` but not `(a)(b)`."""
     depth = 0
-    for sign in text:
-        depth -= sign in ")]}"
+    for position, sign in enumerate(text, start=1):
+        depth += (sign in "([{") - (sign in ")]}")
         if depth <= 0:
-            outside += sign
-        depth += sign in "([{"
-    return outside
+            return position == len(text) > 1
+    return False

@@ -74,8 +74,7 @@ class _Reader:
         subject = _header(message, "subject")
         if subject:
             yield Block("heading", subject, min(level, 6))
-        shown = [(name, _header(message, name)) for name in _SHOWN_HEADERS]
-        lines = [f"{name}: {value}" for name, value in shown if value]
+        lines = [f"{name}: {value}" for name in _SHOWN_HEADERS if (value := _header(message, name))]
         if lines:
             yield Block("paragraph", "\n".join(lines))
         for name, value in message.raw_items():

@@ -38,7 +38,7 @@ _DEEPEST = _NESTING - 2  # a list takes two levels, and the parser drops deeper 
 _COLOURING = re.compile(r"</?(?:font|span|b|u|i)(?:\s[^<>\n]*)?>")
 _TAG = re.compile(r"<[a-zA-Z/][^<>]*>")
 _KEPT_INLINE = re.compile(r"<(/?)(br|sup|sub|del|s|strike|span|font)\b([^<>]*)>", re.IGNORECASE)
-_COMPONENT = re.compile(r"<[A-Z][\w.]*\s[^<>]*\b(?:label|title)=[\"']([^\"'<>]+)[\"']")
+_COMPONENT = re.compile(r"<[A-Z][\w.]*\s[^<>]*\b(?:label|title)=[\"']([^\"'<>]+)[\"'][^<>]*>")
 """The start of a component of MDX whose label is a heading, such as `<TabItem label="Linux">`."""
 _JSX_COMMENT = re.compile(r"\{/\*(.*?)\*/\}", re.DOTALL)
 _MODULE = re.compile(r"(?:(?:import|export)\s[^\n]*[='\";][^\n]*(?:\n|\Z))+")
@@ -159,16 +159,15 @@ def _render(text: str, env: dict[str, Any]) -> str:
 
 def _number_items(tokens: "Sequence[Token]") -> None:
     """Give items the numbers that are written, if the list goes up: statutes leave some out."""
-    next_numbers: list[int] = []  # of each open list
+    counts: list[int] = []  # the last number of each open list
     for token in tokens:
         if token.type == "ordered_list_open":
-            next_numbers.append(int(token.attrGet("start") or 0))
+            counts.append(int(token.attrGet("start") or 0) - 1)
         elif token.type == "ordered_list_close":
-            next_numbers.pop()
+            counts.pop()
         elif token.type == "list_item_open" and token.info.isdecimal():
-            number = max(int(token.info), next_numbers[-1])
-            token.attrSet("value", str(number))
-            next_numbers[-1] = number + 1
+            counts[-1] = max(int(token.info), counts[-1] + 1)
+            token.attrSet("value", str(counts[-1]))
 
 
 @cache
@@ -235,10 +234,8 @@ def _block_html(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
     if markup.lstrip().startswith("<?") and ">" not in markup:  # the HTML parser drops an open instruction
         env["omissions"].add("comment", markup)
         return ""
-    if _TAG.sub("", markup).strip():
-        return close_elements(markup)
-    labels = _COMPONENT.findall(markup)
-    return "".join(f'<p class="admonition-title">{escape(label)}</p>' for label in labels)
+    labelled = _COMPONENT.sub(r'<p class="admonition-title">\1</p>', markup)
+    return close_elements(labelled) if _TAG.sub("", labelled).strip() else ""
 
 
 def _text(_: Any, tokens: Any, index: int, *__: Any) -> str:

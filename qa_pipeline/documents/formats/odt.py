@@ -59,12 +59,7 @@ class _Markup:
         self.number = ""  # of the next paragraph
         self.notes: list[str] = []
 
-    def of(self, element: "_Element") -> str:
-        """Return the content of an element as HTML, with its notes."""
-        # text without a colour is not always black: on a dark ground programs write it white
-        return f'<div style="color:unknown">{self._inside(element)}{self._take_notes()}</div>'
-
-    def _inside(self, element: "_Element") -> str:
+    def inside(self, element: "_Element") -> str:
         """Return the texts and elements inside an element as HTML."""
         parts = [escape(element.text or "")]
         for child in element:
@@ -105,12 +100,12 @@ class _Markup:
         if name == "list":
             return self._list(element)
         if name == "note":
-            self.notes.append(self._inside(element))
+            self.notes.append(self.inside(element))
             return ""
         if name == "s":
             return " " * min(read_number(element.get(f"{TEXT}c"), 1), _MOST_REPEATED)
         html_name, css = self._look_of(element)
-        inside = _SIGNS[name] if name in _SIGNS else self._inside(element)
+        inside = _SIGNS[name] if name in _SIGNS else self.inside(element)
         if name == "table-cell":
             columns, rows, repeats = (
                 read_number(element.get(f"{TABLE}number-{part}"), 1)
@@ -134,13 +129,13 @@ class _Markup:
         notes = ""
         if element.tag == f"{TEXT}h":
             level = min(max(read_number(element.get(f"{TEXT}outline-level"), 1), 1), 6)
-            notes = self._take_notes()
+            notes = self.take_notes()
             html_name = f"h{level}"
             is_in_list = bool(number or self.open_lists)
             if not is_in_list and element.get(f"{TEXT}is-list-header") != "true":
                 number = self._count(_OUTLINE, level, element)
         html_name = "p" if html_name in ("", "sub", "sup") else html_name
-        return f'{notes}<{html_name} style="{css}">{escape(number)}{self._inside(element)}</{html_name}>'
+        return f'{notes}<{html_name} style="{css}">{escape(number)}{self.inside(element)}</{html_name}>'
 
     def _list(self, element: "_Element") -> str:
         """Return a list as HTML; the first paragraph of an item begins with the item's number."""
@@ -181,7 +176,7 @@ class _Markup:
         prefix, suffix = (own.get(f"{STYLE}num-{name}", "") for name in ("prefix", "suffix"))
         return f"{prefix}{'.'.join(parts)}{suffix}".strip() + " "
 
-    def _take_notes(self) -> str:
+    def take_notes(self) -> str:
         notes, self.notes = self.notes, []
         return "".join(notes)
 
@@ -194,7 +189,9 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     if body is None:
         raise DocumentFailure("unsupported_format", "the file is not an OpenDocument text")
     omissions = Omissions()
-    markup = _Markup(trees, omissions).of(body)
+    writer = _Markup(trees, omissions)
+    # text without a colour is not always black: on a dark ground programs write it white
+    markup = f'<div style="color:unknown">{writer.inside(body)}{writer.take_notes()}</div>'
     check_length(len(markup) / 8, settings)  # an estimate, as most of it is tags and styles
     blocks = read_fragment(markup, omissions, page=False)
     check_length(sum(len(block.text) for block in blocks), settings)

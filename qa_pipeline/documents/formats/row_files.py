@@ -99,23 +99,22 @@ def _read_rows(rows: Mapping[int, Mapping[str, object]], settings: DocumentSetti
     return ParsedFile(blocks=tuple(blocks), left_out=omissions.record())
 
 
-def _filled_fields(fields: Mapping[str, object], names: Sequence[str]) -> list[str]:
-    """Return the fields of `names` with a text, as they are written, in the order of `names`."""
+def _take_first(fields: dict[str, object], names: Sequence[str]) -> tuple[str, str] | None:
+    """Take the first field of `names` with a text out of a row; returns its name and text."""
     texts = (name for name, value in fields.items() if isinstance(value, str) and value.strip())
     written = {name.strip().lower(): name for name in texts}  # `Title` by `title`
-    return [written[name] for name in names if name in written]
+    chosen = next((written[name] for name in names if name in written), None)
+    return None if chosen is None else (chosen, str(fields.pop(chosen)))
 
 
 def _section(
     number: int, fields: dict[str, object], omissions: Omissions, settings: DocumentSettings
 ) -> list[Block]:
     """Return a row as a heading, its short fields as `name: value`, and its body; empties `fields`."""
-    title_fields = _filled_fields(fields, _TITLE)
-    heading = str(fields.pop(title_fields[0])).strip() if title_fields else f"Row {number}"
-    body_fields = _filled_fields(fields, _BODY)
-    body: list[Block] = []
-    if body_fields:
-        body = _read_body(body_fields[0], str(fields.pop(body_fields[0])), omissions, settings)
+    title = _take_first(fields, _TITLE)
+    heading = title[1].strip() if title else f"Row {number}"
+    content = _take_first(fields, _BODY)
+    body = _read_body(*content, omissions, settings) if content else []
     lines = [f"{name}: {value}" if name else value for name, value in _flatten(fields, "", omissions)]
     about = [Block("paragraph", "\n".join(lines))] if lines else []
     return [Block("heading", heading, _ROW_LEVEL), *about, *body]

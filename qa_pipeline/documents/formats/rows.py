@@ -34,13 +34,6 @@ def counted_lines(rows: Sequence[Sequence[Cell]], omissions: Omissions) -> list[
     return lines
 
 
-def inside_cell(lines: Sequence[str]) -> str:
-    """Return the rows of a table inside a cell as a text; `A: 1 | B: 2` becomes `A: 1, B: 2`."""
-    has_names = any(": " in line for line in lines)
-    between_rows, between_cells = ("; ", ", ") if has_names else (", ", " ")
-    return between_rows.join(line.replace(" | ", between_cells) for line in lines)
-
-
 def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
     """Write each data row as `Column: cell | Column: cell`; returns the lines and the names of empty columns.
 

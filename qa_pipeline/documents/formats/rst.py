@@ -1,10 +1,11 @@
 """Read reStructuredText: docutils parses it and writes HTML, and the HTML reader reads that.
 
 Directives and roles are looked up here: docutils would report unknown ones as errors, and read files for
-others. Text of unknown directives is kept in a box, and they are counted.
+others. Text of unknown directives is kept in a box that their name heads.
 """
 
 import re
+from collections import defaultdict
 from itertools import pairwise
 from typing import Any
 
@@ -29,8 +30,6 @@ _SETTINGS = {
 }  # fmt: skip
 _HEADERS = re.compile(r"\A\s*(?:[A-Za-z][\w-]*:(?:[ \t]+[^\n]*)?\n(?:[ \t]+\S[^\n]*\n)*){2,}(?:[ \t]*\n|\Z)")
 """Lines such as `Title: ...`, with which a Python Enhancement Proposal begins."""
-_ADORNED = re.compile(r"(?:([^\w\s])\1*\n)?(?P<text>[^\n]+)\n([^\w\s])\3+\s*\Z")
-"""A title whose adornment does not fit those before it, as the parser gives it back."""
 _LINK = re.compile(r"(?P<title>.*\S)\s*<(?P<target>[^<>]+)>\Z", re.DOTALL)
 _PLAIN_ROLES = frozenset({"code", "command", "kbd", "literal", "math", "samp"})
 """Roles whose text may look like a link: `Title <target>`."""
@@ -40,9 +39,6 @@ _LABELS = {
     "seealso": "See also", "versionadded": "New in version", "versionchanged": "Changed in version",
     "deprecated": "Deprecated since version",
 }  # fmt: skip
-_NOTES = frozenset(
-    {"attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning", *_LABELS}
-)
 _TITLED = frozenset({"admonition", "topic", "sidebar", "rubric", "table", "tab", "tab-item", "dropdown"})
 """Boxes whose argument is their title."""
 _FRAMES = frozenset({"class", "compound", "container", "epigraph", "highlights", "only", "pull-quote"})
@@ -89,18 +85,17 @@ class _SimpleTable(tableparser.SimpleTableParser):
                 self.block[number] = f"\\{line[1:]}"  # an escaped blank is text that does not show
 
 
-class _Options(dict[str, Any]):
-    """Options of a directive: any name is known."""
-
-    def __missing__(self, name: str) -> Any:
-        return directives.unchanged
+_OPTIONS: dict[str, Any] = defaultdict(lambda: directives.unchanged)
+"""How the options of directives are read: those of tables as docutils does, any other as a text."""
+for _name in ("header-rows", "stub-columns", "header", "keepspace", "delim", "quote", "escape"):
+    _OPTIONS[_name] = tables.CSVTable.option_spec[_name]
 
 
 class _Directive(Directive):
     """Any directive except tables of data. An unknown directive is a box that its name heads."""
 
     has_content = True
-    option_spec = _Options(caption=directives.unchanged)
+    option_spec = _OPTIONS
 
     def run(self) -> list[nodes.Node]:
         """Return the nodes of a directive such as `.. note:: argument`, with a body of lines below."""
@@ -113,7 +108,8 @@ class _Directive(Directive):
         is_of_file = not {"file", "url"}.isdisjoint(self.options) or name.startswith("auto")
         caption = self.options.pop("caption", "")
         content: list[nodes.Node] = [nodes.paragraph("", caption)] if caption else []
-        what, unread = "directive", list(self.options.values())  # the kind and the text that are counted
+        unread = list(map(str, self.options.values()))  # text that is counted, as `what`
+        what = "directive"
         if is_of_file or name in ("include", "literalinclude"):
             what, unread = "include", [*unread, argument]
             content += self._read(body)
@@ -131,7 +127,6 @@ class _Directive(Directive):
         elif name in _TITLED:
             content.append(nodes.admonition("", nodes.title("", argument.rstrip(":")), *self._read(body)))
         else:  # a note, or an unknown box that its name heads; the argument is its first line
-            what = what if name in _NOTES else "unknown_directive"
             title = _LABELS.get(name) or re.sub(r"[-_:]", " ", name).capitalize()
             content.append(nodes.admonition("", nodes.title("", title), *self._read(self.content)))
         is_counted = what != "directive" or "".join(unread).strip()
@@ -145,20 +140,15 @@ class _Directive(Directive):
 
 
 class _ListTable(tables.ListTable):
-    """A table of nested lists, with the options that mark headers."""
+    """A table of nested lists."""
 
-    option_spec = _Options(
-        {name: tables.ListTable.option_spec[name] for name in ("header-rows", "stub-columns")}
-    )
+    option_spec = _OPTIONS
 
 
 class _CommaTable(tables.CSVTable):
     """A table of lines with commas, which never reads another file."""
 
-    option_spec = _Options({
-        name: tables.CSVTable.option_spec[name]
-        for name in ("header-rows", "stub-columns", "header", "keepspace", "delim", "quote", "escape")
-    })  # fmt: skip
+    option_spec = _OPTIONS
 
     def run(self) -> list[Any]:
         if "file" in self.options or "url" in self.options:
@@ -172,13 +162,8 @@ _KINDS: dict[str, type[Directive]] = {
 """Directives of docutils; all others are read by `_Directive`."""
 
 
-def _find_directive(name: str, *_: Any) -> tuple[type[Directive], list[Any]]:
-    """Return the class of a directive of any name, and no messages."""
-    return _KINDS.get(name.lower(), _Directive), []
-
-
 def _left_out(what: str, text: str = "") -> nodes.Node:
-    """Return a comment, which the translator counts under `what`."""
+    """Return a comment that the translator counts by its kind, such as `include`."""
     return nodes.comment("", text, what=what)
 
 
@@ -206,14 +191,9 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
     return [node], []
 
 
-def _find_role(*_: Any) -> tuple[Any, list[Any]]:
-    """Return the function of a role of any name, and no messages."""
-    return _role, []
-
-
-# docutils looks them up when it parses, and only this module uses it
-vars(directives).update(directive=_find_directive)
-vars(roles).update(role=_find_role)
+# docutils looks them up when it parses, each with its messages, and only this module uses it
+vars(directives).update(directive=lambda name, *_: (_KINDS.get(name.lower(), _Directive), []))
+vars(roles).update(role=lambda *_: (_role, []))
 vars(tableparser).update(SimpleTableParser=_SimpleTable)
 
 
@@ -222,9 +202,7 @@ def _replace_messages(document: nodes.document, lines: list[str], omissions: Omi
     for message in list(document.findall(nodes.system_message)):
         quoted = next(iter(message.findall(nodes.literal_block)), None)
         if quoted is not None:
-            title = _ADORNED.match(quoted.astext())
-            is_heading = title and isinstance(message.parent, nodes.section | nodes.document)
-            message.replace_self(nodes.rubric("", title["text"]) if title and is_heading else quoted)
+            message.replace_self(quoted)
             continue
         message.parent.remove(message)
         if "malformed" in message.astext():  # docutils drops the lines before the last
@@ -292,20 +270,10 @@ class _Translator(html5_polyglot.HTMLTranslator):
             self.body.append(self.encode(section[0].astext()))
             self._skip("link_target", node.astext())
 
-    def visit_rubric(self, node: Any) -> None:
-        """Write a title out of order; a rubric of the writer is a box by then."""
-        level = min(self.section_level + self.initial_header_level, 6)
-        self.body.append(f"<h{level}>{self.encode(node.astext())}</h{level}>")
-        raise nodes.SkipNode
-
     def visit_label(self, node: Any) -> None:
         if isinstance(node.parent, nodes.footnote):
             self._skip("footnote_mark", f"[{node.astext()}]")
         self.body.append(f'<p class="admonition-title">[{self.encode(node.astext())}]:</p>')
-        raise nodes.SkipNode
-
-    def visit_citation_reference(self, node: Any) -> None:
-        self.body.append(f"[{self.encode(node.astext())}]")
         raise nodes.SkipNode
 
     def visit_enumerated_list(self, node: Any) -> None:
@@ -313,10 +281,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
         self.body.append(f'<ol type="{kind}" start="{node.get("start", 1)}">')
 
     def visit_classifier(self, node: Any) -> None:
-        self.body.append(" (")
-
-    def depart_classifier(self, node: Any) -> None:
-        self.body.append(")")
+        self.body.append(" : ")
 
     def visit_line_block(self, node: Any) -> None:
         self.body.append("<p>")
@@ -328,4 +293,4 @@ class _Translator(html5_polyglot.HTMLTranslator):
         pass
 
     depart_target = depart_reference = depart_inline = visit_line = depart_line_block = _nothing
-    visit_problematic = depart_problematic = visit_pending = depart_pending = _nothing
+    visit_problematic = depart_problematic = visit_pending = depart_pending = depart_classifier = _nothing

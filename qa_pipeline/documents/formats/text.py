@@ -137,21 +137,17 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
             loaded = read_yaml(written)
     values = loaded.items() if isinstance(loaded, dict) else ()
     fields = {str(name).strip().lower(): value for name, value in values}
+    # such as `draft: true` or `superseded_by: B`
+    flags = (name for name in _FLAGS if str(fields.get(name, "")).strip().lower() in _TRUE)
+    successors = (name.partition("_")[0] for name in _SUCCESSORS if _first(fields, (name,)))
     used: FrontMatter = {
         "title": _first(fields, _TITLE),
         "language": declared_language(_first(fields, _LANGUAGE)),
         "source_uri": _first(fields, _SOURCE),
         "licence": _first(fields, _LICENCE),
-        "status": _status(fields),
+        "status": _first(fields, ("status", "state")) or next(chain(flags, successors), None),
     }
     return written, used, text[match.end() :]
-
-
-def _status(fields: Mapping[str, object]) -> str | None:
-    """Return the status of a file, from `status: repealed`, `draft: true` or `superseded_by: B`."""
-    flags = (name for name in _FLAGS if str(fields.get(name, "")).strip().lower() in _TRUE)
-    successors = (name.partition("_")[0] for name in _SUCCESSORS if _first(fields, (name,)))
-    return _first(fields, ("status", "state")) or next(chain(flags, successors), None)
 
 
 def _first(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:
@@ -201,7 +197,10 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
     declared_name = (declaration[1] or declaration[2]).decode("ascii", "replace") if declaration else None
     utf8_text = _try_decoding(content, "utf-8")
     for name in filter(None, (charset, declared_name)):
-        encoding = _encoding_of(name)
+        encoding = name
+        with suppress(LookupError, ValueError):  # unknown, or with a null character
+            encoding = codecs.lookup(name).name
+        encoding = _SUPERSETS.get(encoding, encoding)
         text = _try_decoding(content, encoding)
         if text is None:
             continue
@@ -210,13 +209,6 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
         is_doubtful = has_single_bytes or encoding.startswith(("utf-16", "utf-32"))
         return utf8_text if is_doubtful and utf8_text is not None else text
     return utf8_text if utf8_text is not None else _guess(content)
-
-
-def _encoding_of(name: str) -> str:
-    """Return the encoding that browsers read for a name, such as cp1252 for `latin-1`."""
-    with suppress(LookupError, ValueError):  # unknown, or with a null character
-        name = codecs.lookup(name).name
-    return _SUPERSETS.get(name, name)
 
 
 def _try_decoding(content: bytes, encoding: str) -> str | None:

@@ -64,7 +64,7 @@ SUM = "<mi>a</mi><mo>+</mo><mi>b</mi>"
         (f"<msup><mrow><mo>(</mo>{SUM}<mo>)</mo></mrow><mi>n</mi></msup>", "(a+b)^n"),
         ("<msup><mfrac><mi>a</mi><mi>b</mi></mfrac><mn>2</mn></msup>", "(a/b)^2"),
         ("<mfrac><mn>1</mn><mrow><mn>2</mn><mi>y</mi></mrow></mfrac><mi>x</mi>", "(1/(2y))x"),
-        ("<mn>1</mn><mfrac><mn>1</mn><mn>2</mn></mfrac><mi>m</mi>", "1 1/2 m"),
+        ("<mn>1</mn><mfrac><mn>1</mn><mn>2</mn></mfrac><mi>m</mi>", "1 (1/2)m"),
         ("<mroot><mi>x</mi><mn>3</mn></mroot>", "x^(1/3)"),
         ("<msup><mi>e</mi><mrow><mo>-</mo><mi>k</mi><mi>t</mi></mrow></msup>", "e^(-kt)"),
         ("<munderover><mo>∑</mo><mi>i</mi><mi>n</mi></munderover><mi>i</mi>", "∑_i^n i"),

@@ -4,7 +4,7 @@ Widgets become the text that they show: icons, check boxes, drop-downs and tabs.
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from html import escape
@@ -167,9 +167,9 @@ def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> No
 
 
 def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str]], set[int]]":
-    """Return elements with the styles that sheets of the page give them, and ids of elements that they show.
+    """Return elements with the styles that sheets of the page give them, and ids of elements shown by a rule.
 
-    States such as `:hover` select nothing.
+    `display: block` may undo another rule that hides the element; states such as `:hover` select nothing.
     """
     from selectolax.lexbor import SelectolaxError
 
@@ -188,7 +188,7 @@ def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str
         with suppress(SelectolaxError):  # browsers ignore a wrong selector, too
             nodes = tree.css(selector)
             styles += [(node, style) for node in nodes]
-            if _SHOWING.search(_HIDING.sub("", style)):  # such as `display: block`: it may undo another rule
+            if _SHOWING.search(_HIDING.sub("", style)):
                 shown.update(node.mem_id for node in nodes)
     return styles, shown
 
@@ -210,19 +210,18 @@ def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]
     for node in coloured.values():
         parts = {part.mem_id for part in node.css("*")} - {node.mem_id}
         has_coloured_part = not parts.isdisjoint(coloured)
-        ink = inks.get(_nearest(node, inks), default_ink)
-        paper = papers.get(_nearest(node, papers), default_paper)
+        ink, paper = _nearest(node, inks, default_ink), _nearest(node, papers, default_paper)
         if not has_coloured_part and looks_alike(ink, paper):
             blended.append(node)
     return blended
 
 
-def _nearest(node: "LexborNode", ids: Container[int]) -> int:
-    """Return the id of the element itself or of its nearest ancestor among `ids`, or 0."""
+def _nearest(node: "LexborNode", colours: Mapping[int, str], default: str) -> str:
+    """Return the colour of the element itself or of its nearest ancestor among `colours`, by their ids."""
     ancestor: LexborNode | None = node
-    while ancestor is not None and ancestor.mem_id not in ids:
+    while ancestor is not None and ancestor.mem_id not in colours:
         ancestor = ancestor.parent
-    return ancestor.mem_id if ancestor is not None else 0
+    return colours[ancestor.mem_id] if ancestor is not None else default
 
 
 @lru_cache(maxsize=1024)
@@ -239,23 +238,16 @@ def looks_alike(first: str, second: str) -> bool:
     return are_opaque and max(differences) <= _SEEN
 
 
-def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) -> None:
-    """Count comments; an open comment swallows the rest of the page."""
+def count_comments(tree: "LexborHTMLParser", omissions: Omissions) -> None:
+    """Count comments, but no declaration of XML, which the parser takes for one."""
     document = tree.root.parent if tree.root is not None else None
-    if document is None:
-        return
-    page = markup.replace("\r\n", "\n").rstrip()
-    comments = (node for node in document.traverse(include_text=True) if node.tag == "-comment")
-    for text in (node.comment_content or "" for node in comments):
-        if not text.startswith("?xml"):  # a declaration, which the parser takes for a comment
-            end = text.rstrip()
-            is_unclosed = end != "" and page.endswith(end)  # a closed comment ends with `-->`
-            omissions.add("unclosed_comment" if is_unclosed else "comment", text)
+    nodes = document.traverse(include_text=True) if document is not None else ()
+    for text in (node.comment_content or "" for node in nodes if node.tag == "-comment"):
+        if not text.startswith("?xml"):
+            omissions.add("comment", text)
 
 
 _ICONS = "img, svg, i, [aria-label], [title]"
-_LABELLED = "tabitem[label], tab[label], tab[title], card[title], accordion[title], step[title]"
-"""Components of Markdown dialects whose label heads their content."""
 _ASIDES = (
     ".admonition, .alert, .callout, .caution, .danger, .example, .hint, .important, .info, .note, .notice,"
     ".tip, .warning"
@@ -277,9 +269,7 @@ def _write_widgets(tree: "LexborHTMLParser") -> None:
             _write_icons(cell)
     for heading in tree.css(_BOX_HEADINGS):
         heading.attrs["class"] = "admonition-title"
-    components = [(node.attributes, node) for node in tree.css(_LABELLED)]
-    labelled = [(names.get("label") or names.get("title") or "", node) for names, node in components]
-    for label, panel in [*_tabs(tree), *labelled]:
+    for label, panel in _tabs(tree):
         panel.inner_html = f'<p class="admonition-title">{escape(label)}</p>{panel.inner_html or ""}'
         for name in ("hidden", "style"):  # only the chosen tab is visible
             if name in panel.attributes:

@@ -36,7 +36,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     tree = parse_tree(markup)
     declared = _describe(tree)
     omissions = Omissions()
-    count_comments(tree, markup, omissions)
+    count_comments(tree, omissions)
     blocks = _read_content(tree, omissions)
     return ParsedFile(blocks=tuple(blocks), left_out=omissions.record(), **declared)
 
@@ -48,7 +48,7 @@ def read_fragment(markup: str, omissions: Omissions, *, page: bool = True) -> li
     format. Raises a DocumentFailure (`nested_too_deep`).
     """
     tree = parse_tree(markup)
-    count_comments(tree, markup, omissions)
+    count_comments(tree, omissions)
     return read_tree(tree, omissions, page=page)
 
 
@@ -83,23 +83,18 @@ def _describe(tree: "LexborHTMLParser") -> dict[str, Any]:
     """Return the fields of a ParsedFile that a page declares in its head."""
     root = tree.root
     language = root.attributes.get("lang") or root.attributes.get("xml:lang") if root else None
-    heading, title = tree.css_first("h1"), tree.css_first("title")
-    heading_text, title_text = (
-        " ".join(node.text().split()) if node is not None else "" for node in (heading, title)
-    )
-    # "FAQ — restic documentation" says more than its heading "FAQ"
-    says_more = heading_text in title_text
-    return {
-        "title": (title_text or None) if says_more else None,  # the heading is found in the text
-        "language": declared_language(language),
-        "source_uri": _attribute_of(tree, "link[rel=canonical]", "href"),
-        "licence": _attribute_of(tree, "link[rel=license]", "href"),
+    nodes = tree.css_first("h1"), tree.css_first("title")
+    heading, title = (" ".join(node.text().split()) if node is not None else "" for node in nodes)
+    links = {  # the first of each kind
+        node.attributes.get("rel"): node.attributes.get("href") for node in reversed(tree.css("link[rel]"))
     }
-
-
-def _attribute_of(tree: "LexborHTMLParser", selector: str, name: str) -> str | None:
-    node = tree.css_first(selector)
-    return node.attributes.get(name) if node is not None else None
+    # "FAQ — restic documentation" says more than its heading "FAQ"
+    return {
+        "title": title if title and heading in title else None,  # the heading is found in the text
+        "language": declared_language(language),
+        "source_uri": links.get("canonical"),
+        "licence": links.get("license"),
+    }
 
 
 def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]:

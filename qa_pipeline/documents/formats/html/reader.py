@@ -12,7 +12,7 @@ from lxml.html import fragment_fromstring
 
 from qa_pipeline.documents.assembly import Omissions, OrderedList, Style, visible
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, settle, write_formula
-from qa_pipeline.documents.formats.rows import SAMPLE_ROWS, Cell, counted_lines, inside_cell, names_columns
+from qa_pipeline.documents.formats.rows import SAMPLE_ROWS, Cell, counted_lines, names_columns
 from qa_pipeline.records import Block
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class Reader:
 
     def _enter(self, tag: str, node: "LexborNode") -> None:
         """Record the block that an element begins: a heading, a list item, code or a quote."""
-        code = node.css_first("code") if tag == "p" else None
+        code = node.css_first("p > code") if tag == "p" else None
         self.is_code = code is not None and code.text().strip() == node.text().strip()
         if tag == "p" or tag in HEADINGS:
             self.is_label = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
@@ -266,10 +266,11 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
         if part.tag == "caption":
             blocks += read_blocks(part, omissions, depth + 1)
         if part.tag in ("thead", "tbody", "tfoot"):
-            rows += [[_read_cell(cell, omissions, depth) for cell in row.iter()] for row in part.iter()]
-        if part.tag == "thead":
-            rows = [[replace(cell, header=True) for cell in row] for row in rows]  # those read so far
-            head_count = len(rows)
+            is_head = part.tag == "thead"
+            rows += [
+                [_read_cell(cell, omissions, depth, is_head) for cell in row.iter()] for row in part.iter()
+            ]
+            head_count = len(rows) if is_head else head_count
     if _has_unmarked_names(table, rows):  # a first row of column names without `th`
         rows[0] = [replace(cell, header=True) for cell in rows[0]]
     lines = counted_lines(_mark_heads(rows, head_count), omissions)
@@ -325,7 +326,7 @@ def _is_bold(row: "LexborNode") -> bool:
     return 0 < bold_letters == visible(row.text())
 
 
-def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:
+def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int, is_head: bool) -> Cell:
     """Return a cell with its blocks on a single line, list items joined by commas."""
     columns = _read_integer(cell.attributes.get("colspan")) or 1
     rows = _read_integer(cell.attributes.get("rowspan")) or 1
@@ -336,11 +337,13 @@ def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:
     parts: list[str] = []
     for kind, group in groupby(blocks, attrgetter("kind")):
         texts = [f"{block.marker or ''} {block.text}".strip() for block in group]
-        if kind == "table_row":
-            parts.append(inside_cell(texts))
+        if kind == "table_row":  # `A: 1 | B: 2` of a table in the cell becomes `A: 1, B: 2`
+            has_names = any(": " in text for text in texts)
+            between_rows, between_cells = ("; ", ", ") if has_names else (", ", " ")
+            parts.append(between_rows.join(text.replace(" | ", between_cells) for text in texts))
         else:
             parts.append((", " if kind == "list_item" else " ").join(texts))
-    return Cell(" ".join(" ".join(parts).split()), cell.tag == "th", columns, rows)
+    return Cell(" ".join(" ".join(parts).split()), is_head or cell.tag == "th", columns, rows)
 
 
 def _is_layout(table: "LexborNode") -> bool:

@@ -8,7 +8,7 @@ from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.formats.formulas import write_formula
 from qa_pipeline.documents.formats.html.boilerplate import looks_alike
 from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.documents.formats.office.docx_styles import VALUE, Numbering, Styles, is_on, value_of
+from qa_pipeline.documents.formats.office.docx_styles import FALSE, VALUE, Numbering, Styles, is_on, value_of
 from qa_pipeline.documents.formats.office.package import (
     CHART,
     DIAGRAM,
@@ -203,26 +203,27 @@ class _Writer:
         """Return a run as HTML that says if it is bold, raised or lowered; invisible text is counted."""
         paragraph = next(run.iterancestors(_PARAGRAPH), None)
         look = self.styles.look(self._style_of(paragraph), run.find(f"{WORD}rPr"))
-        if is_on(look.get(f"{WORD}strike")) or is_on(look.get(f"{WORD}dstrike")):
+        switches = {name for name, value in look.items() if value not in FALSE}
+        if not switches.isdisjoint({"strike", "dstrike"}):
             return self._leave_out(run, "deleted_text")
-        is_tiny = read_number(_value(look, "sz"), otherwise=_SMALLEST) < _SMALLEST
-        if is_tiny or is_on(look.get(f"{WORD}vanish")) or self._is_blended(run, look):
+        is_tiny = read_number(look.get("sz"), otherwise=_SMALLEST) < _SMALLEST
+        if is_tiny or "vanish" in switches or self._is_blended(run, look):
             return self._leave_out(run, "hidden")
         inside = self._write_children(run)
-        if is_on(look.get(f"{WORD}b")):
+        if "b" in switches:
             inside = f"<b>{inside}</b>"
-        shift = _SHIFTS.get(_value(look, "vertAlign"))
+        shift = _SHIFTS.get(look.get("vertAlign", ""))
         return f"<{shift}>{inside}</{shift}>" if shift and inside else inside
 
-    def _is_blended(self, run: "_Element", look: "Mapping[str, _Element]") -> bool:
+    def _is_blended(self, run: "_Element", look: Mapping[str, str]) -> bool:
         """Return True for text in the colour of its ground: white on paper, or black under black."""
-        colour, highlight = _value(look, "color"), _value(look, "highlight")
+        colour, highlight = look.get("color", ""), look.get("highlight", "")
         if highlight == "black":
             return colour in ("", "auto", "000000")
         # the style of a table or a shape may colour the ground
         is_on_paper = self.has_white_paper and next(run.iterancestors(_TABLE, _BOX), None) is None
-        shades = [look.get(f"{WORD}shd"), *(part.find(_SHADE) for part in run.iterancestors(_PARAGRAPH))]
-        is_shaded = highlight not in ("", "none") or any(shade is not None for shade in shades)
+        has_shade = any(part.find(_SHADE) is not None for part in run.iterancestors(_PARAGRAPH))
+        is_shaded = highlight not in ("", "none") or "shd" in look or has_shade
         return is_on_paper and not is_shaded and looks_alike(f"#{colour}", "#FFFFFF")
 
     def _write_table(self, table: "_Element") -> str:
@@ -281,11 +282,6 @@ def _inner(element: "_Element", tag: str) -> "Iterator[_Element]":
     for part in element.iter(tag):
         if next(part.iterancestors(element.tag)) is element:
             yield part
-
-
-def _value(look: "Mapping[str, _Element]", name: str) -> str:
-    element = look.get(WORD + name)
-    return "" if element is None else element.get(VALUE, "")
 
 
 def _form_state(field: "_Element") -> str:

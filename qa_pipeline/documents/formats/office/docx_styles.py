@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from qa_pipeline.documents.assembly import Style, numeral
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 VALUE = f"{WORD}val"
-_FALSE = frozenset({"0", "false", "off", "none"})
+FALSE = frozenset({"0", "false", "off", "none"})
 _BODY_TEXT = 9  # the outline level, counted from 0, of body text (ISO 29500-1, 17.3.1.20)
 _DEEPEST = 8  # levels of a list, from 0 (ISO 29500-1, 17.9.3)
 _LONGEST_CHAIN = 50  # styles: a ring of them must end
@@ -43,7 +43,7 @@ def value_of(element: "_Element | None", name: str, otherwise: str = "") -> str:
 
 def is_on(element: "_Element | None") -> bool:
     """Return True if a switch is present and not off."""
-    return element is not None and element.get(VALUE, "1") not in _FALSE
+    return element is not None and element.get(VALUE, "1") not in FALSE
 
 
 class Styles:
@@ -52,13 +52,12 @@ class Styles:
     def __init__(self, root: "_Element | None") -> None:
         styles = [] if root is None else list(root.iterchildren(f"{WORD}style"))
         self._styles = {style.get(f"{WORD}styleId", ""): style for style in styles}
-        # By the styles of the paragraph and the run: the properties (`w:b`) by tag, as `look` found them.
-        self._looks: dict[tuple[str, str], dict[str, _Element]] = {}
+        self._looks: dict[tuple[str, str], dict[str, str]] = {}  # by the styles of the paragraph and the run
         self._roles: dict[str, Role] = {}  # by style
         defaults = (
             style_id
             for style_id, style in self._styles.items()
-            if style.get(f"{WORD}default", "0") not in _FALSE and style.get(f"{WORD}type") == "paragraph"
+            if style.get(f"{WORD}default", "0") not in FALSE and style.get(f"{WORD}type") == "paragraph"
         )
         self.default = next(defaults, "")
 
@@ -71,19 +70,19 @@ class Styles:
             yield style
             style_id = value_of(style, "basedOn")
 
-    def look(self, paragraph_style: str, properties: "_Element | None") -> "Mapping[str, _Element]":
-        """Return the properties of a run by tag; its own (`rPr`) override the properties of its styles."""
+    def look(self, paragraph_style: str, properties: "_Element | None") -> Mapping[str, str]:
+        """Return the values of a run's properties, such as `b`; its own (`rPr`) override those of styles."""
         run_style = value_of(properties, "rStyle")
         if (paragraph_style, run_style) not in self._looks:
-            look: dict[str, _Element] = {}
+            look: dict[str, str] = {}
             for style_id in (paragraph_style, run_style):
                 for style in reversed(list(self.chain(style_id))):
                     # the shading of a paragraph is the ground of its runs
                     own = (*style.iterfind(f"{WORD}pPr/{WORD}shd"), *style.iterfind(f"{WORD}rPr/*"))
-                    look |= {str(child.tag): child for child in own}
+                    look |= _values(own)
             self._looks[paragraph_style, run_style] = look
         look = self._looks[paragraph_style, run_style]
-        return look if properties is None else look | {str(child.tag): child for child in properties}
+        return look if properties is None else look | _values(properties)
 
     def role(self, style_id: str) -> Role:
         """Return the kind of a style's paragraphs, by its name, its outline level or its ancestors."""
@@ -95,6 +94,10 @@ class Styles:
             by_outline = Role("heading", outline + 1) if outline < _BODY_TEXT else Role()
             self._roles[style_id] = next(filter(None, map(_role_by_name, names)), by_outline)
         return self._roles[style_id]
+
+
+def _values(properties: "Iterable[_Element]") -> dict[str, str]:
+    return {str(element.tag).removeprefix(WORD): element.get(VALUE, "") for element in properties}
 
 
 def _role_by_name(style_name: str) -> Role | None:

@@ -52,7 +52,6 @@ TABS = {
     "styles": "<div class=tabbed-set><input type=radio checked><input type=radio><div class=tabbed-labels>"
     "<label>{0}</label><label>{1}</label></div><div class=tabbed-content>"
     "<div class=tabbed-block><p>{2}</p></div><div class=tabbed-block><p>{3}</p></div></div></div>",
-    "components": "<tabitem label={0}><p>{2}</p></tabitem><tabitem label={1}><p>{3}</p></tabitem>",
 }
 
 
