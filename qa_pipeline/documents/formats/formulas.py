@@ -169,6 +169,7 @@ _ROWS = frozenset(
 )  # fmt: skip
 """Elements whose parts are written one after another; other elements with parts have no form on a line."""
 _FRACTION = "\x0e"  # begins a fraction, which gets brackets beside other parts
+_TIMES = "\u2062"  # between the factors of a product, which gets brackets before an exponent
 _UNSEEN = {ord(_FRACTION): None, 0x2061: None, 0x2062: None, 0x2063: ",", 0x2064: None}
 """Signs between factors, addends and indices of MathML, which are not shown."""
 
@@ -243,9 +244,9 @@ def _property(element: "_Element", name: str) -> str | None:
 
 
 def _join(parts: Sequence[str]) -> str:
-    """Return parts in a row, with brackets around fractions: `(b/c)x`, but `b/c` alone.
+    """Return parts in a row, with brackets around fractions: `(b/c)x`, but `b/c` alone and `1 1/2`.
 
-    A blank parts what would read as one, as in `sin x`, `2 3`, `1 (1/2)` and `x^2 y`; a product is `4ac`.
+    A blank parts what would read as one, as in `sin x`, `2 3` and `x^2 y`; a product is `4ac`.
     """
     parts = [part for part in parts if part]
     if len(parts) == 1:
@@ -253,10 +254,11 @@ def _join(parts: Sequence[str]) -> str:
     written = before = ""
     for part in parts:
         is_fraction = part.startswith(_FRACTION)
+        is_mixed = is_fraction and f"{before}{part}".translate(_UNSEEN).replace("/", "").isdigit()
         is_product = _FACTOR.fullmatch(before) and _LETTER.match(part)
-        if written[-1:].isalnum() and (is_fraction or part[0].isalnum()) and not is_product:
-            written += " "
-        written += f"({part})" if is_fraction else part
+        if written[-1:].isalnum() and (is_fraction or part[0].isalnum()):
+            written += _TIMES if is_product else " "
+        written += f"({part})" if is_fraction and not is_mixed else part
         before = part
     return written
 
@@ -278,7 +280,7 @@ def _bracketed(text: str) -> str:
 
 
 def _bracketed_index(text: str) -> str:
-    return text if text.isalnum() else _bracketed(text)
+    return text if text.translate(_UNSEEN).isalnum() else _bracketed(text)
 
 
 def _is_enclosed(text: str) -> bool:
