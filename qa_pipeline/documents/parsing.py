@@ -21,7 +21,7 @@ from qa_pipeline.documents.formats import epub, mail, markdown, odt, row_files, 
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.documents.formats.office import docx, pptx
 from qa_pipeline.documents.formats.pdf import parser as pdf
-from qa_pipeline.documents.masking import bare_mask, text_mask
+from qa_pipeline.documents.masking import text_mask
 from qa_pipeline.records import Mask, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
 from qa_pipeline.storage.table_schema import DoubtStruct, PageStruct, SectionStruct
@@ -151,7 +151,7 @@ def _columns(parsed: ParsedFile, assembled: assembly.Assembled, masking: Masking
     declared: _Declared = {
         "language": parsed.language,
         "title": masked_line(parsed.title, _LONGEST_TITLE),
-        "source_uri": masked_line(parsed.source_uri, _LONGEST_NOTE, bare_mask(masking)),
+        "source_uri": masked_line(parsed.source_uri, _LONGEST_NOTE, text_mask(masking, bare=True)),
         "licence": masked_line(parsed.licence, _LONGEST_NOTE),
         "status": masked_line(parsed.status, _LONGEST_TITLE),
     }

@@ -160,10 +160,7 @@ class Glyphs:
         # Neighbouring offsets have the same distance to their numbers in the list.
         for _, group in groupby(enumerate(raised), key=lambda numbered: numbered[1] - numbered[0]):
             stretch = [offset for _, offset in group]
-            # PDFium gives mirrored type a negative size, by which even a whole run may seem raised.
-            is_whole_run = stretch[0] == start and stretch[-1] + 1 == end
-            if not is_whole_run:
-                yield stretch[0], stretch[-1] + 1
+            yield stretch[0], stretch[-1] + 1
 
     def box(self, offset: int) -> Box:
         """Return the box of a character, as tall as its font."""
@@ -200,20 +197,17 @@ class Glyphs:
         if size <= 2:  # a font of size 1 that the page enlarges
             size = first_box.top - first_box.bottom
         size = round(size * 2) / 2
-        bold, fixed = self._font(first)
-        if bold or fixed:  # a run is bold, or of one width, if all three characters are
-            fonts = [self._font(offset) for offset in (middle, last)]
-            bold, fixed = bold and all(font[0] for font in fonts), fixed and all(font[1] for font in fonts)
+        fonts = [self._font(offset) for offset in (first, middle, last)]
+        bold, fixed = (all(values) for values in zip(*fonts, strict=True))
         is_tall = not is_level and box.top - box.bottom > _TALL * size
         goes_left = last_box.left < first_box.left
         return box, size, bold, fixed, is_tall or goes_left
 
-    def turns(self, offset: int) -> float:
-        """Return the quarter turns, clockwise, that would set a character upright: from 0 to below 4."""
+    def turns(self, offset: int) -> int | None:
+        """Return the quarter turns, clockwise, that would set a character upright; None if it is slanted."""
         angle = self._raw.FPDFText_GetCharAngle(self._page, self._indexes[offset])  # radians
         turns = -angle / _QUARTER - self.turn
-        nearest_full_circle = round(turns / 4) * 4
-        return 0.0 if abs(turns - nearest_full_circle) < _UPRIGHT else turns % 4
+        return round(turns) % 4 if abs(turns - round(turns)) < _UPRIGHT else None
 
     def _font(self, offset: int) -> tuple[bool, bool]:
         index = self._indexes[offset]

@@ -178,7 +178,7 @@ def _torn_groups(groups: Sequence[Group]) -> tuple[set[int], set[int]]:
         is_elsewhere = last.page != line.page or line.bottom > last.top
         is_finished = last.text.endswith(SENTENCE_END) or len(last.text.split()) < _FEWEST_WORDS
         are_paragraphs = above.kind == group.kind == "paragraph"
-        if are_paragraphs and is_elsewhere and not is_finished and not ITEM.match(line.text):
+        if are_paragraphs and is_elsewhere and not is_finished:
             ends.add(id(above))
             starts.add(id(group))
     return ends, starts

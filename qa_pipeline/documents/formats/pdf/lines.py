@@ -20,7 +20,6 @@ _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
 LEADER = re.compile(r"[.·…](?: ?[.·…]){3,}")
 """Leading dots of a table of contents, a form or a list of prices."""
 _BLANK = 0.15  # of the type size: narrower white is between letters of a word
-_TURN_TOLERANCE = 0.05  # quarter turns, about 5 degrees, as uneven as scanned pages are
 
 
 class Word(NamedTuple):
@@ -68,7 +67,7 @@ def read_lines(glyphs: Glyphs, number: int) -> list[Line]:
         if line is None:
             continue
         if line.turned:  # maybe, by its box; the angle of its first letter decides
-            line = line._replace(turned=glyphs.turns(line.start) > 0)
+            line = line._replace(turned=glyphs.turns(line.start) != 0)
         if lines and _is_same_line(lines[-1], line):
             lines[-1] = _join_runs(lines[-1], line)
         else:
@@ -82,8 +81,8 @@ def read_upright(
     """Return glyphs and lines of a page without hidden characters, turned so that most text is upright."""
     glyphs = Glyphs(page, textpage, 0, hidden)
     lines = read_lines(glyphs, number)
-    turn = turn_of(glyphs, lines) if any(line.turned for line in lines) else 0
-    if not turn:
+    turn = turn_of(glyphs, lines)
+    if turn == 0:
         return glyphs, lines
     glyphs = Glyphs(page, textpage, turn, hidden)
     return glyphs, read_lines(glyphs, number)
@@ -98,13 +97,10 @@ def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
     """Return the quarter turns, clockwise, that set most of a page's text upright."""
     letters_by_turn = [0, 0, 0, 0]
     for line in lines:
-        if line.turned:
-            turns = glyphs.turns(line.start)
-            if abs(turns - round(turns)) < _TURN_TOLERANCE:
-                letters_by_turn[round(turns) % 4] += len(line.text)
-    most = max(letters_by_turn)
-    is_most_text = 2 * most > sum(len(line.text) for line in lines)
-    return letters_by_turn.index(most) if is_most_text else 0
+        turn = glyphs.turns(line.start) if line.turned else 0
+        if turn is not None:
+            letters_by_turn[turn] += len(line.text)
+    return letters_by_turn.index(max(letters_by_turn))
 
 
 def add_words(glyphs: Glyphs, line: Line) -> Line:
@@ -214,7 +210,7 @@ _HEADS, _PREFIXES, _TAILS = (
     frozenset(of_all(f"layout.{part}")) for part in ("compound_heads", "word_prefixes", "compound_tails")
 )
 _SHORT_WORDS = frozenset().union(*(lexicon.stop_words for lexicon in LEXICONS.values()))
-_SHORTEST_REST = 3  # fewer letters than these are never carried over to a new line
+_SHORTEST_WORD = 4  # letters: shorter words are often a syllable of another
 _SPELT = re.compile(r"[^\W\d_]+(?:-+[^\W\d_]+)*")
 """A word, or a compound with its hyphens."""
 
@@ -263,18 +259,17 @@ class Spelling:
         before, after = first.lower(), second.lower()
         if self._words[before + after]:  # elsewhere in the document it is a single word
             return False
-        if hard or self._words[f"{before}-{after}"] or second[0].isupper() or len(second) < _SHORTEST_REST:
+        if hard or self._words[f"{before}-{after}"] or second[0].isupper():
             return True
         if before in _HEADS:  # such as `self` and `well`
             return True
         if before in _PREFIXES:  # such as `inter`, which is written without a hyphen
             return False
-        both_are_words = len(second) > _SHORTEST_REST and min(self._words[before], self._words[after]) > 1
+        both_are_words = len(second) >= _SHORTEST_WORD and min(self._words[before], self._words[after]) > 1
         return after in _TAILS or both_are_words  # a tail is a word such as `based` or `oriented`
 
 
 _HARD_HYPHEN = re.compile(r"[^\W_]-$|/-$")
-_RANGE = re.compile(r"\d–$")
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,400}[/.:_=&?#%~-])$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
 _ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
@@ -298,10 +293,8 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
             stem = last if before.broken else last.removesuffix("-")
             is_hard = not before.broken and not is_new_page  # PDFium marks breaks within a page alone
             last, text = spelling.rejoin(stem, text, hard=is_hard)
-        elif not is_new_page:
-            is_range = text[:1].isdigit() and _RANGE.search(last[-2:])  # `2024–` above `2026`
-            if not is_range and not _is_address(last[-_LOOKED_AT:], text):
-                last += " "
+        elif not is_new_page and not _is_address(last[-_LOOKED_AT:], text):
+            last += " "
         parts.append(last)
         if is_new_page:
             yield page, "".join(parts)
