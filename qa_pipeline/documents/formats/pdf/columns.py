@@ -11,7 +11,6 @@ from qa_pipeline.documents.formats.pdf.tables import pieces_of
 from qa_pipeline.text.lexicon.languages import any_of_all
 
 _LEAST_SHARE = 0.2  # of the text on each side: less is a margin or a list beside the text
-_MOST_ACROSS = 0.45  # of the text across the gutter, such as title, summary and wide tables
 _LEAST_LINES = 4  # of a column: fewer lines begin at one position by chance
 _MIDDLE = (0.25, 0.75)  # of the width, where a gutter may be: nearer to an edge are margins and indents
 _STEP = 4.0  # points: the beginnings of the lines of a column differ by less
@@ -51,7 +50,7 @@ def _find_gutter(lines: Sequence[Line]) -> float | None:
         return sum(len(line.text) for line in lines if _crosses(line, gutter))
 
     gutter = min(_possible_gutters(lines), key=text_across, default=None)
-    if gutter is None or text_across(gutter) > _MOST_ACROSS * total:
+    if gutter is None:
         return None
     parts = [part for line in lines for part in _cut(line, gutter) if not _crosses(part, gutter)]
     left_side = [line for line in parts if line.right <= gutter + _SLACK]

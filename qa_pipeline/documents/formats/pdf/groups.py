@@ -84,7 +84,7 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
     steps = sorted(
         round(above.bottom - below.bottom, 1)
         for above, below in pairwise(body)
-        if above.page == below.page and 0 < above.bottom - below.bottom < 3 * size
+        if 0 < above.bottom - below.bottom < 3 * size
     )
     usual_step = Counter(steps).most_common(1)[0][0] if steps else 0.0  # the smallest of the most frequent
     return Shape(

@@ -29,7 +29,7 @@ from qa_pipeline.documents.formats.pdf.lines import (
     texts_by_page,
     without_leaders,
 )
-from qa_pipeline.documents.formats.pdf.tables import Table, ruled_tables, table_at_end
+from qa_pipeline.documents.formats.pdf.tables import Table, ruled_tables
 from qa_pipeline.records import Block
 from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.lexicon.languages import of_all
@@ -89,7 +89,7 @@ class _Draft:
     """A page whose tables, and texts in frames, were taken out of its lines."""
 
     def __init__(self, page: PageContent, spelling: Spelling, previous_table: Table | None) -> None:
-        """Read the tables of a page; `previous_table` is at the end of the page before."""
+        """Read the tables of a page; `previous_table` is the last of the page before."""
         self.page = page.number
         self.lines = page.lines
         self.stand_ins: list[Line] = []  # lines without text where tables and texts were
@@ -97,7 +97,8 @@ class _Draft:
         self.last_table: Table | None = None
         if len(page.drawing.across) > 1:
             tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling, previous_table)
-            self.last_table = table_at_end(tables, self.lines)
+            with_names = (table for table in tables if table.names)
+            self.last_table = min(with_names, key=lambda table: table.box.bottom, default=None)
             for lines in framed:
                 self._set_apart(lines, enclose(line.box for line in lines), lines[0].start)
             for table in tables:

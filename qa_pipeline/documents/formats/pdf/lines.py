@@ -270,6 +270,7 @@ class Spelling:
 
 
 _HARD_HYPHEN = re.compile(r"[^\W_]-$|/-$")
+"""A printed hyphen amid a word or number, as in `24-` above `hour`."""
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,400}[/.:_=&?#%~-])$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
 _ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
@@ -289,7 +290,8 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
     for before, line in pairwise(lines):
         text = line.text
         is_new_page = line.page != page
-        if before.broken or _is_broken(last, text):
+        has_hyphen = text[:1].isalnum() and _HARD_HYPHEN.search(last[-2:]) is not None
+        if before.broken or has_hyphen:
             stem = last if before.broken else last.removesuffix("-")
             is_hard = not before.broken and not is_new_page  # PDFium marks breaks within a page alone
             last, text = spelling.rejoin(stem, text, hard=is_hard)
@@ -311,13 +313,6 @@ def _is_unsure(before: Line, line: Line) -> bool:
         return not (line.text[:1].islower() or before.broken)
     is_below = line.middle < before.bottom
     return is_below and line.end < before.start - _LINE_END  # but earlier in the file
-
-
-def _is_broken(text: str, following: str) -> bool:
-    """Return True for a printed hyphen amid a word or number, as in `24-` above `hour`."""
-    if not _HARD_HYPHEN.search(text[-2:]):
-        return False
-    return following[:1].islower() or following[:1].isdigit() or not text[-2:-1].isalpha()
 
 
 def _is_address(text: str, following: str) -> bool:

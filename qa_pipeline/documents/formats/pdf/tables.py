@@ -90,7 +90,7 @@ def pieces_of(line: Line, gap: float) -> list[Line]:
     return [part_of(line, words) for words in groups]
 
 
-_MOST_AROUND = 3  # lines above or below a table that goes on over a page break: head, foot and page number
+_MOST_ABOVE = 3  # lines above a table that goes on from the page before: head, title and page number
 _SAME_SIDE = 4.0  # points: lines of one table end alike, but for the thickness of a frame
 _DOUBLE_RULE = 4.0  # points: two lines this close are one double line, with no row between them
 _MOST_RULES = 400  # lines across on a page: each is compared with all groups, and drawings have thousands
@@ -107,7 +107,7 @@ def ruled_tables(
 ) -> tuple[list[Table], list[list[Line]], list[Line]]:
     """Return the tables in ruled lines, the texts in frames, and the other lines of the page.
 
-    `previous` is the table at the end of the page before, which may go on.
+    `previous` is the last table of the page before, which may go on.
     """
     tables: list[Table] = []
     framed: list[list[Line]] = []
@@ -121,21 +121,13 @@ def ruled_tables(
             framed += texts
             remaining = outside
         elif _is_table(grid):
-            is_on_top = sum(line.bottom > grid.heights[0] for line in lines) <= _MOST_AROUND
+            is_on_top = sum(line.bottom > grid.heights[0] for line in lines) <= _MOST_ABOVE
             tables.append(_read_grid(grid, spelling, previous if is_on_top else None))
             remaining = outside
     for rules in stacked_rules(drawing.across):
         stacked, remaining = _Stack(rules, remaining).tables(spelling)
         tables += stacked
     return tables, framed, remaining
-
-
-def table_at_end(tables: Sequence[Table], outside: Sequence[Line]) -> Table | None:
-    """Return the drawn table with names at the end of a page; `outside` are lines outside tables."""
-    last = min((table for table in tables if table.names), key=lambda table: table.box.bottom, default=None)
-    if last is None or sum(line.top < last.box.bottom for line in outside) > _MOST_AROUND:
-        return None
-    return last
 
 
 def _is_running_text(lines: Sequence[Line]) -> bool:
