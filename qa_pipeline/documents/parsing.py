@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 from qa_pipeline.documents import assembly
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats import epub, mail, markdown, odt, row_files, spreadsheet, text
+from qa_pipeline.documents.formats import epub, mail, markdown, odt, row_files, rst, spreadsheet, text
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.documents.formats.office import docx, pptx
 from qa_pipeline.documents.formats.pdf import parser as pdf
@@ -85,16 +85,9 @@ _LIBRARIES = (
 )  # fmt: skip
 
 
-def _parse_rst(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse reStructuredText; its slow library is imported at the first such file."""
-    from qa_pipeline.documents.formats import rst
-
-    return rst.parse(source, settings)
-
-
 Parser = Callable[[SourceFile, DocumentSettings], ParsedFile]  # raises a DocumentFailure
 PARSERS: dict[str, Parser] = {
-    "markdown": markdown.parse, "html": html.parse, "pdf": pdf.parse, "rst": _parse_rst, "text": text.parse,
+    "markdown": markdown.parse, "html": html.parse, "pdf": pdf.parse, "rst": rst.parse, "text": text.parse,
     "table": spreadsheet.parse_csv, "jsonl": row_files.parse, "email": mail.parse,
     "parquet": row_files.parse_parquet, "docx": docx.parse, "pptx": pptx.parse, "epub": epub.parse,
     "spreadsheet": spreadsheet.parse, "odt": odt.parse,

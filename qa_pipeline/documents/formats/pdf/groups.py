@@ -191,26 +191,21 @@ def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     return abs(last.size - line.size) <= 1 and (last.bold == line.bold or is_full)
 
 
-_LONGEST_BOLD = 90  # characters of a heading that only its weight tells from text: one line of it
-_LEAST_SIZE = 0.85  # of the usual type size: smaller bold lines are heads of tables and captions
-
-
-def give_levels(groups: list[Group], shape: Shape) -> None:
+def give_levels(groups: Sequence[Group]) -> None:
     """Set headings and their levels, from type size and weight."""
     headings = [group for group in groups if group.kind == "heading"]
     sizes = sorted({group.lines[0].size for group in headings}, reverse=True)
     for group in headings:
         group.level = min(sizes.index(group.lines[0].size) + 1, 6)
-    bold = [group for group, below in pairwise(groups) if _is_bold_heading(group, below, shape)]
+    bold = [group for group, below in pairwise(groups) if _is_bold_heading(group, below)]
     for group in bold:
         group.kind, group.level = "heading", min(len(sizes) + 1, 6)
 
 
-def _is_bold_heading(group: Group, below: Group, shape: Shape) -> bool:
+def _is_bold_heading(group: Group, below: Group) -> bool:
     """Return True if a group is a bold line above text, which need not be larger to be a heading."""
     if group.kind not in ("paragraph", "list_item") or len(group.lines) != 1 or group.plain:
         return False
-    line, text = group.lines[0], group.lines[0].text.strip()
-    is_short_and_large = len(text) <= _LONGEST_BOLD and line.size >= _LEAST_SIZE * shape.size
-    is_title = line.bold and text[:1].isalnum() and not text.endswith((".", ",", ";"))
-    return is_title and is_short_and_large and below.kind != "heading" and not _is_row(line)
+    line = group.lines[0]
+    is_title = line.bold and line.text[:1].isalnum() and not line.text.endswith((".", ",", ";"))
+    return is_title and below.kind != "heading" and not _is_row(line)

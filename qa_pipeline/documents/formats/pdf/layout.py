@@ -68,7 +68,7 @@ def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions) -> list[Blo
     for draft, lines in zip(drafts, texts, strict=True):
         items += draft.items_in_order([line for line in lines if id(line) not in margin_ids])
     groups = group_lines(items, shape)
-    give_levels(groups, shape)
+    give_levels(groups)
     margin = sorted([*heads, *margin], key=lambda line: (line.page, -line.top))
     notes, footers = (group_lines(lines, shape, plain=True) for lines in (margin, feet))
     # The sort is stable: margin notes are at the top of their page, and feet at its end.

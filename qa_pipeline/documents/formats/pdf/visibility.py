@@ -134,11 +134,9 @@ def _is_usual(text: Any) -> bool:
     """Return True if a text object is filled, not tiny, and in no layer."""
     from pypdfium2 import raw
 
-    size, matrix = ctypes.c_float(), raw.FS_MATRIX()
-    raw.FPDFTextObj_GetFontSize(text, size)
-    raw.FPDFPageObj_GetMatrix(text, matrix)
+    matrix = text.get_matrix()
     is_filled = raw.FPDFTextObj_GetTextRenderMode(text) == raw.FPDF_TEXTRENDERMODE_FILL
-    is_large = size.value * math.hypot(matrix.c, matrix.d) >= _SMALLEST
+    is_large = text.get_font_size() * math.hypot(matrix.c, matrix.d) >= _SMALLEST
     name, length = ctypes.create_string_buffer(8), ctypes.c_ulong()
     buffer = ctypes.cast(name, ctypes.POINTER(raw.FPDF_WCHAR))
     for number in range(raw.FPDFPageObj_CountMarks(text)):
