@@ -142,7 +142,9 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     is_new_page = last.page != line.page
     if is_new_page and group.plain:  # margin notes and feet end with their page
         return False
-    if last.broken:  # the rest of a word joins its beginning, but no text joins code
+    # The rest of a broken word begins with a small letter, unless the word is a name.
+    is_new_word = line.text[:1].isupper() and last.text.rpartition(" ")[2][:1].islower()
+    if last.broken and not is_new_word:  # the rest of a word joins its beginning, but no text joins code
         return group.kind != "code" or kind == "code"
     if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
         is_next_line = last.size == line.size and last.bottom - line.bottom < 2 * line.size
@@ -178,10 +180,10 @@ def _is_row(line: Line) -> bool:
 
 
 def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
-    """Return True if a line that begins no item has the size and weight of a group."""
+    """Return True if a line of text begins no item, and has the size and weight of the line above it."""
     last = group.lines[-1]
     is_full = last.right >= shape.right - _NEARLY * line.size
-    if kind == "list_item":  # which begins a group, unless its dash or number is amid a sentence
+    if kind == "list_item":  # an item, unless its dash or number is amid a sentence: `open` above `- source`
         inset = line.left - last.left  # points, a little below 0 in uneven text
         is_below_text = group.kind == "paragraph" and is_full and -2 < inset < _INSET
         is_amid_sentence = last.text[-1:] not in ".!?:;" and line.text[:1] in "-–0123456789"

@@ -210,7 +210,7 @@ _HEADS, _PREFIXES, _TAILS = (
     frozenset(of_all(f"layout.{part}")) for part in ("compound_heads", "word_prefixes", "compound_tails")
 )
 _SHORT_WORDS = frozenset().union(*(lexicon.stop_words for lexicon in LEXICONS.values()))
-_SHORTEST_WORD = 4  # letters: shorter words are often a syllable of another
+_SHORTEST_REST = 3  # fewer letters than these are seldom carried over to a new line
 _SPELT = re.compile(r"[^\W\d_]+(?:-+[^\W\d_]+)*")
 """A word, or a compound with its hyphens."""
 
@@ -259,18 +259,19 @@ class Spelling:
         before, after = first.lower(), second.lower()
         if self._words[before + after]:  # elsewhere in the document it is a single word
             return False
-        if hard or self._words[f"{before}-{after}"] or second[0].isupper():
+        if hard or self._words[f"{before}-{after}"] or second[0].isupper() or len(second) < _SHORTEST_REST:
             return True
         if before in _HEADS:  # such as `self` and `well`
             return True
         if before in _PREFIXES:  # such as `inter`, which is written without a hyphen
             return False
-        both_are_words = len(second) >= _SHORTEST_WORD and min(self._words[before], self._words[after]) > 1
+        both_are_words = len(second) > _SHORTEST_REST and min(self._words[before], self._words[after]) > 1
         return after in _TAILS or both_are_words  # a tail is a word such as `based` or `oriented`
 
 
 _HARD_HYPHEN = re.compile(r"[^\W_]-$|/-$")
 """A printed hyphen amid a word or number, as in `24-` above `hour`."""
+_RANGE = re.compile(r"\d–$")
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,400}[/.:_=&?#%~-])$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
 _ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
@@ -295,8 +296,10 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
             stem = last if before.broken else last.removesuffix("-")
             is_hard = not before.broken and not is_new_page  # PDFium marks breaks within a page alone
             last, text = spelling.rejoin(stem, text, hard=is_hard)
-        elif not is_new_page and not _is_address(last[-_LOOKED_AT:], text):
-            last += " "
+        elif not is_new_page:
+            is_range = text[:1].isdigit() and _RANGE.search(last[-2:])  # `2024–` above `2026`
+            if not is_range and not _is_address(last[-_LOOKED_AT:], text):
+                last += " "
         parts.append(last)
         if is_new_page:
             yield page, "".join(parts)

@@ -61,13 +61,15 @@ def find_hidden(
     full, textless = _draw(page, sheet, texts, set(texts)), _draw(page, sheet, texts, set())
     # Text over text is drawn without the text below, which would show instead of it.
     upper = _find_upper(letters, sheet, full.shape)
-    for shown in (texts.keys() - upper, upper):
+    for is_upper in {letter.owner in upper for letter in letters}:
+        shown = {address for address in texts if (address in upper) == is_upper}
         picture = full if len(shown) == len(texts) else _draw(page, sheet, texts, shown)
         # For each pixel the largest difference of a colour; unsigned numbers cannot just be subtracted.
         difference = (np.maximum(picture, textless) - np.minimum(picture, textless)).max(axis=2)
         differs = difference > _SEEN
         for letter in letters:
-            if letter.owner in shown and not differs[_pixels_of(letter.box, sheet, full.shape)].any():
+            is_shown = (letter.owner in upper) == is_upper
+            if is_shown and not differs[_pixels_of(letter.box, sheet, full.shape)].any():
                 hidden.add(letter.number)
     hidden.difference_update(_read_by_ocr(letters, pictures, textless, sheet))
     return hidden | {letter.number for letter in letters if _is_within(letter.box, annotations.redacted)}
