@@ -97,7 +97,7 @@ def _content_hash(file: FoundFile) -> bytes:
         if file.stamp is not None:
             return hashlib.sha256(f"{file.stamp}:{file.size}".encode()).digest()
         with file.open() as stream:
-            return hashlib.file_digest(stream, "sha256").digest()
+            return hashlib.file_digest(stream, "sha256").digest()  # type: ignore[arg-type]  # all have readinto
     except DocumentFailure as failure:
         return hashlib.sha256(failure.reason.encode()).digest()
 

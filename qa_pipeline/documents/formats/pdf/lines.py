@@ -81,7 +81,12 @@ def read_upright(
     """Return glyphs and lines of a page without hidden characters, turned so that most text is upright."""
     glyphs = Glyphs(page, textpage, 0, hidden)
     lines = read_lines(glyphs, number)
-    turn = turn_of(glyphs, lines)
+    letters_by_turn = [0, 0, 0, 0]  # quarter turns, clockwise, that would set these letters upright
+    for line in lines:
+        turn = glyphs.turns(line.start) if line.turned else 0
+        if turn is not None:
+            letters_by_turn[turn] += len(line.text)
+    turn = letters_by_turn.index(max(letters_by_turn))
     if turn == 0:
         return glyphs, lines
     glyphs = Glyphs(page, textpage, turn, hidden)
@@ -91,16 +96,6 @@ def read_upright(
 def printed_text(line: Line) -> str:
     """Return the text of a line with the hyphen it breaks a word with."""
     return f"{line.text}-" if line.broken else line.text
-
-
-def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
-    """Return the quarter turns, clockwise, that set most of a page's text upright."""
-    letters_by_turn = [0, 0, 0, 0]
-    for line in lines:
-        turn = glyphs.turns(line.start) if line.turned else 0
-        if turn is not None:
-            letters_by_turn[turn] += len(line.text)
-    return letters_by_turn.index(max(letters_by_turn))
 
 
 def add_words(glyphs: Glyphs, line: Line) -> Line:

@@ -146,7 +146,7 @@ def _is_usual(text: Any) -> bool:
         raw.FPDFPageObjMark_GetName(mark, buffer, len(name), length)
         if name.raw[: length.value] == "OC\0".encode("utf-16-le"):  # optional content: a layer
             return False
-    return is_filled and is_large
+    return bool(is_filled and is_large)
 
 
 def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int]]:
