@@ -79,8 +79,7 @@ _LOGIN = re.compile(r"(?<=://)(?=[^\s/@]*\d)[^\s/?#@:\"'<>]{1,256}:[^\s/?#@\"'<>
 """A login in an address, as in `https://anna:s3cret@host`; without digits it may be an example."""
 
 _LETTER = r"[^\W_]"
-# in a URL it may begin after an encoded character
-_LOCAL = r"(?:(?<=%[0-9a-f]{2})|(?<!\w)(?!(?<=%)[0-9a-f]{2}))(?:\w[\w.%+~-]{0,63}|\"[^\"\n@]{1,64}\")"
+_LOCAL = r"(?<!\w)(?:\w[\w.%+~-]{0,63}|\"[^\"\n@]{1,64}\")"
 _LABEL = rf"{_LETTER}(?:[\w-]{{0,61}}{_LETTER})?"
 _TOP = r"(?:xn--[a-z0-9-]{2,59}|[^\W\d_]{2,24})(?![^\W_])"
 _DOMAIN = rf"{_LABEL}(?:\.{_LABEL}){{0,8}}\.{_TOP}"
@@ -93,11 +92,10 @@ def _address_of(text: str) -> str:
 
 
 def _is_mail_address(match: re.Match[str]) -> bool:
-    """Return True unless it is a user of version control, a file such as `logo@2x.png` or a decorator."""
-    address, text = _address_of(match[0]), match.string
-    is_server = address.startswith(("git@", "hg@", "svn@")) and text.startswith((":", "/"), match.end())
-    is_escape = address[1:2] == "@" and text.endswith("\\", 0, match.start())
-    return not (is_server or is_escape or address.rpartition(".")[2] in _DATA["examples"]["file_endings"])
+    """Return True unless it is a user of version control, or a file such as `logo@2x.png`."""
+    address, following = _address_of(match[0]), match.string[match.end() : match.end() + 1]
+    is_server = address.startswith(("git@", "hg@", "svn@")) and following in (":", "/")
+    return not (is_server or address.rpartition(".")[2] in _DATA["examples"]["file_endings"])
 
 
 _IBAN_FORMS = "|".join(
@@ -228,14 +226,9 @@ _BARE = re.compile(rf"(?:{_NAMES})-[0-9a-f]{{{_TOKEN_DIGITS}}}|removed|{PLACE_HO
 Write = Callable[[Item], str]
 
 
-def bare_mask(settings: MaskingSettings) -> Mask:
-    """Return a mask for paths and URLs, where brackets mean something: tokens go without them."""
-    return text_mask(settings, bare=True)
-
-
 @cache
 def text_mask(settings: MaskingSettings, *, bare: bool = False) -> Mask:
-    """Return a function that masks a text as the settings ask; `bare` tokens lack brackets."""
+    """Return a function that masks a text; `bare` tokens, for paths and URLs, lack brackets."""
     if settings.action == "off":
         return keep
     rules = rules_of(settings.kinds)
@@ -282,31 +275,25 @@ def _replace(text: str, rules: Sequence[Rule], write: Write, tokens: re.Pattern[
 
 def check_name(batch: str, settings: MaskingSettings) -> None:
     """Raise a CorpusError if the name of a batch holds personal data, as files and tables repeat it."""
-    name = bare_mask(settings)(batch)
+    name = text_mask(settings, bare=True)(batch)
     if settings.action in ("mask", "drop") and name.counts:
         kinds = ", ".join(sorted(name.counts))
         raise CorpusError(f"the name of batch {name.text} holds personal data ({kinds}); rename the folder")
 
 
 _BORDER = re.compile(r"([/\\;|#\[\]])")  # between the names in a path or reference
-_SUFFIXES = frozenset({*SUFFIXES, ".parquet", ".zip"})
+_SUFFIXES = re.compile(rf"(?:\.(?:{'|'.join(suffix[1:] for suffix in SUFFIXES)}|zip))+\Z", re.IGNORECASE)
 
 
 def mask_path(path: str, mask: Mask) -> Masked:
-    """Mask each name in a path, or in a reference such as `[source:a/b.md#c]`.
-
-    `mask` writes tokens without brackets (`bare_mask`).
-    """
+    """Mask each name in a path, or in a reference such as `[source:a/b.md#c]`, by tokens without brackets."""
     counts: Counter[str] = Counter()
     names = []
     for name in _BORDER.split(path):
-        stem, suffix = name, ""  # `a@b.se.md` is not an address in Moldova
-        while "." in stem and f".{stem.rpartition('.')[2]}".lower() in _SUFFIXES:
-            stem, _, ending = stem.rpartition(".")
-            suffix = f".{ending}{suffix}"
+        stem = _SUFFIXES.sub("", name)  # `a@b.se.md` is not an address in Moldova
         masked = mask(clean(stem))
         counts.update(masked.counts)
-        names.append(masked.text + suffix if masked.counts else name)
+        names.append(masked.text + name[len(stem) :] if masked.counts else name)
     return Masked("".join(names), counts)
 
 
@@ -323,5 +310,5 @@ def texts_mask(settings: MaskingSettings) -> Callable[[Sequence[str]], list[str]
 
 def reference_mask(settings: MaskingSettings) -> Callable[[str], str]:
     """Return a function that masks names of documents like their paths."""
-    mask = bare_mask(settings)
+    mask = text_mask(settings, bare=True)
     return lambda reference: mask_path(reference, mask).text

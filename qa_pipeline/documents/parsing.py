@@ -17,11 +17,11 @@ from typing_extensions import TypedDict
 
 from qa_pipeline.documents import assembly
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats import epub, mail, markdown, odt, row_files, spreadsheet, text
+from qa_pipeline.documents.formats import epub, mail, markdown, odt, row_files, rst, spreadsheet, text
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.documents.formats.office import docx, pptx
 from qa_pipeline.documents.formats.pdf import parser as pdf
-from qa_pipeline.documents.masking import bare_mask, text_mask
+from qa_pipeline.documents.masking import text_mask
 from qa_pipeline.records import Mask, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
 from qa_pipeline.storage.table_schema import DoubtStruct, PageStruct, SectionStruct
@@ -85,16 +85,9 @@ _LIBRARIES = (
 )  # fmt: skip
 
 
-def _parse_rst(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse reStructuredText; its slow library is imported at the first such file."""
-    from qa_pipeline.documents.formats import rst
-
-    return rst.parse(source, settings)
-
-
 Parser = Callable[[SourceFile, DocumentSettings], ParsedFile]  # raises a DocumentFailure
 PARSERS: dict[str, Parser] = {
-    "markdown": markdown.parse, "html": html.parse, "pdf": pdf.parse, "rst": _parse_rst, "text": text.parse,
+    "markdown": markdown.parse, "html": html.parse, "pdf": pdf.parse, "rst": rst.parse, "text": text.parse,
     "table": spreadsheet.parse_csv, "jsonl": row_files.parse, "email": mail.parse,
     "parquet": row_files.parse_parquet, "docx": docx.parse, "pptx": pptx.parse, "epub": epub.parse,
     "spreadsheet": spreadsheet.parse, "odt": odt.parse,
@@ -151,7 +144,7 @@ def _columns(parsed: ParsedFile, assembled: assembly.Assembled, masking: Masking
     declared: _Declared = {
         "language": parsed.language,
         "title": masked_line(parsed.title, _LONGEST_TITLE),
-        "source_uri": masked_line(parsed.source_uri, _LONGEST_NOTE, bare_mask(masking)),
+        "source_uri": masked_line(parsed.source_uri, _LONGEST_NOTE, text_mask(masking, bare=True)),
         "licence": masked_line(parsed.licence, _LONGEST_NOTE),
         "status": masked_line(parsed.status, _LONGEST_TITLE),
     }

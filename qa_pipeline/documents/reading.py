@@ -21,7 +21,7 @@ from qa_pipeline.documents.corpus.files import (
     read_bytes,
     read_description,
 )
-from qa_pipeline.documents.masking import bare_mask, check_name, mask_path, text_mask
+from qa_pipeline.documents.masking import check_name, mask_path, text_mask
 from qa_pipeline.documents.parsing import (
     CONTENT_COLUMNS,
     ContentRow,
@@ -61,7 +61,7 @@ def read_documents(
     files = open_folder(files) if isinstance(files, Path) else files
     document_files = documents_among(files.list())
     check_name(batch, settings.masking)
-    description = read_description(files, bare_mask(settings.masking))
+    description = read_description(files, text_mask(settings.masking, bare=True))
     batch_work = _BatchWork(settings, description, document_files, previous, forgotten)
     for number, outcome in enumerate(parse(batch_work.requests(), settings)):
         batch_work.outcomes[batch_work.requested[number]] = outcome
@@ -90,7 +90,7 @@ class _BatchWork:
         self.settings, self.description, self.files, self.forgotten = settings, description, files, forgotten
         self.version = parser_version(settings)
         self.earlier_rows = _earlier_rows(previous, self.version)
-        self.paths = [mask_path(file.path, bare_mask(settings.masking)) for file in files]
+        self.paths = [mask_path(file.path, text_mask(settings.masking, bare=True)) for file in files]
         self.contents: dict[int, _Content] = {}  # of the files that were read, by number
         self.first_with: dict[tuple[str, str], int] = {}  # by hash and format
         self.outcomes: dict[int, ParseOutcome] = {}
@@ -183,7 +183,7 @@ class _BatchWork:
         """Return origin and licence by the file's line in `batch.yaml`, the file itself, or the batch."""
         if source_uri and (" " in source_uri or not source_uri.startswith(("https://", "http://"))):
             source_uri = None  # not safe to show as a link
-        mask = bare_mask(self.settings.masking)
+        mask = text_mask(self.settings.masking, bare=True)
         batch = self.description
         line = batch.documents.get(file.path, Source())
         source_uri = line.source_uri or source_uri or batch.source_uri

@@ -6,10 +6,10 @@ import pytest
 from qa_pipeline.documents.corpus.corpora import open_folder
 from qa_pipeline.documents.corpus.files import read_description
 from qa_pipeline.documents.masking import (
-    bare_mask,
     check_name,
     mask_path,
     reference_mask,
+    text_mask,
 )
 from qa_pipeline.documents.parsing import parser_version
 from qa_pipeline.errors import CorpusError, SettingsError
@@ -73,7 +73,7 @@ MASK = MaskingSettings.model_validate({"action": "mask", "key": "a key that is l
     ],
 )
 def test_each_name_of_a_path_is_masked_and_its_suffix_stays(path: str, shown: str) -> None:
-    assert mask_path(path, bare_mask(DROP))[0] == shown
+    assert mask_path(path, text_mask(DROP, bare=True))[0] == shown
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_each_name_of_a_path_is_masked_and_its_suffix_stays(path: str, shown: st
     ],
 )
 def test_a_reference_still_names_the_document_whose_path_was_masked(reference: str) -> None:
-    stored = mask_path("letters/anna@example.com.md", bare_mask(MASK))[0]
+    stored = mask_path("letters/anna@example.com.md", text_mask(MASK, bare=True))[0]
     path, _ = split_reference(reference_mask(MASK)(reference))
     assert normalise_path(path) == normalise_path(stored)
 
@@ -94,5 +94,5 @@ def test_a_reference_still_names_the_document_whose_path_was_masked(reference: s
 def test_a_mistake_in_the_description_is_reported_without_what_it_quotes(tmp_path: Path) -> None:
     write_files(tmp_path, {"batch.yaml": "documents:\n  anna@example.com.md: {license: bo@example.com}\n"})
     with pytest.raises(CorpusError, match="license") as raised:
-        read_description(open_folder(tmp_path), bare_mask(masking("drop")))
+        read_description(open_folder(tmp_path), text_mask(masking("drop"), bare=True))
     assert "example.com" not in f"{raised.value} {raised.value.__cause__}"

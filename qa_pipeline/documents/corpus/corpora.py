@@ -139,25 +139,25 @@ def _missing_batch(address: str) -> CorpusError:
     return CorpusError(f"batch {address} does not exist; name a folder or file of the corpus")
 
 
-_FLAGS = (
-    os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-)  # opening a pipe must not wait, and links are resolved before
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW  # a pipe must not wait, and links are resolved before
 _LINKED = "is a link that leads out of the corpus; replace it with the documents themselves"
 
 
 class FolderCorpus(Corpus):
     """A local folder of batches."""
 
-    def entries(self) -> list[Entry]:
-        """Return all direct entries of the folder."""
+    def entries(self) -> Iterator[Entry]:
+        """Yield all direct entries of the folder."""
         if not Path(self.location).is_dir():
             raise CorpusError(
                 f"corpus folder {self.location} does not exist or is not a folder; name a folder of batches"
             )
         base = os.path.realpath(self.location)
         try:
-            with os.scandir(self.location) as entries:
-                return [_check_entry(entry, base) for entry in entries]
+            with os.scandir(self.location) as found:
+                for entry in found:
+                    is_outside = entry.is_symlink() and not _is_inside(entry.path, base)
+                    yield Entry(os.fsencode(entry.name), entry.is_dir(), _LINKED if is_outside else None)
         except OSError as error:
             raise CorpusError(f"corpus folder {self.location} cannot be read: {error.strerror}") from error
 
@@ -167,7 +167,7 @@ class FolderCorpus(Corpus):
         if not (path.is_dir() or path.is_file()):
             raise _missing_batch(str(path))
         base = os.path.realpath(self.location)
-        if not _is_inside(os.path.realpath(path), base):
+        if not _is_inside(str(path), base):
             raise CorpusError(f"{path.name} {_LINKED}")
         if path.is_dir():
             return open_folder(path)
@@ -177,11 +177,6 @@ class FolderCorpus(Corpus):
 def open_folder(folder: Path) -> BatchFiles:
     """Return the files below a local folder; an unreadable file carries its failure."""
     return BatchFiles(folder.name, partial(_files_below, str(folder)))
-
-
-def _check_entry(entry: os.DirEntry[str], base: str) -> Entry:
-    is_outside = entry.is_symlink() and not _is_inside(os.path.realpath(entry.path), base)
-    return Entry(os.fsencode(entry.name), entry.is_dir(), _LINKED if is_outside else None)
 
 
 def _files_below(folder: str) -> Iterator[FoundFile]:
@@ -241,8 +236,8 @@ def _check_regular(status: os.stat_result) -> None:
         raise DocumentFailure("not_a_file", "it is a folder, pipe, socket or device, not a file")
 
 
-def _is_inside(target: str, base: str) -> bool:
-    return target == base or target.startswith(base.rstrip(os.sep) + os.sep)
+def _is_inside(path: str, base: str) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(base)
 
 
 def _seen(status: os.stat_result) -> str:

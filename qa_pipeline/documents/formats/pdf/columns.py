@@ -11,7 +11,6 @@ from qa_pipeline.documents.formats.pdf.tables import pieces_of
 from qa_pipeline.text.lexicon.languages import any_of_all
 
 _LEAST_SHARE = 0.2  # of the text on each side: less is a margin or a list beside the text
-_MOST_ACROSS = 0.45  # of the text across the gutter, such as title, summary and wide tables
 _LEAST_LINES = 4  # of a column: fewer lines begin at one position by chance
 _MIDDLE = (0.25, 0.75)  # of the width, where a gutter may be: nearer to an edge are margins and indents
 _STEP = 4.0  # points: the beginnings of the lines of a column differ by less
@@ -32,7 +31,7 @@ def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
     if gutter is None:
         return [list(chain.from_iterable(rows_of(lines)))]  # a single stretch, row by row
     stretches: list[list[Line]] = []
-    for left_column, right_column, across in _split_bands(_cut(lines, gutter), gutter):
+    for left_column, right_column, across in _split_bands(lines, gutter):
         for column in (left_column, right_column):
             if column:
                 stretches += split_columns(column, depth + 1)
@@ -51,9 +50,9 @@ def _find_gutter(lines: Sequence[Line]) -> float | None:
         return sum(len(line.text) for line in lines if _crosses(line, gutter))
 
     gutter = min(_possible_gutters(lines), key=text_across, default=None)
-    if gutter is None or text_across(gutter) > _MOST_ACROSS * total:
+    if gutter is None:
         return None
-    parts = [line for line in _cut(lines, gutter) if not _crosses(line, gutter)]
+    parts = [part for line in lines for part in _cut(line, gutter) if not _crosses(part, gutter)]
     left_side = [line for line in parts if line.right <= gutter + _SLACK]
     right_side = [line for line in parts if line.right > gutter + _SLACK]
     return gutter if _are_columns(left_side, right_side, total) else None
@@ -74,16 +73,17 @@ def _possible_gutters(lines: Sequence[Line]) -> list[float]:
 
 def _crosses(line: Line, gutter: float) -> bool:
     is_on_both_sides = line.left < gutter - _SLACK and line.right > gutter + _SLACK
-    return is_on_both_sides and not _splits(line, gutter)
+    return is_on_both_sides and len(_cut(line, gutter)) == 1
 
 
-def _splits(line: Line, gutter: float) -> bool:
-    """Return True if two words of a line are on both sides of a gutter, with white between them."""
-    for before, after in pairwise(line.words):
-        is_between = before.right <= gutter + _SLACK and after.left >= gutter - _SLACK
-        if is_between and after.left - before.right > _GUTTER * line.size:
-            return True
-    return False
+def _cut(line: Line, gutter: float) -> list[Line]:
+    """Return a line with white at the gutter as its left and its right part, any other line as it is."""
+    before = list(takewhile(lambda word: word.right <= gutter + _SLACK, line.words))
+    after = line.words[len(before) :]
+    if not (before and after) or after[0].left < gutter - _SLACK:
+        return [line]
+    is_wide = after[0].left - before[-1].right > _GUTTER * line.size
+    return [part_of(line, before), part_of(line, after)] if is_wide else [line]
 
 
 def _are_columns(left_side: Sequence[Line], right_side: Sequence[Line], total: int) -> bool:
@@ -100,22 +100,13 @@ def _are_columns(left_side: Sequence[Line], right_side: Sequence[Line], total: i
     return changes <= _MOST_CHANGES * len(side_of_each) or are_prose
 
 
-def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
-    """Yield the lines, each with white at the gutter as its left and its right part."""
-    for line in lines:
-        if line.left < gutter < line.right and _splits(line, gutter):
-            yield part_of(line, [word for word in line.words if word.right <= gutter + _SLACK])
-            yield part_of(line, [word for word in line.words if word.right > gutter + _SLACK])
-        else:
-            yield line
-
-
-def _split_bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Line], list[Line], list[Line]]]:
+def _split_bands(lines: Sequence[Line], gutter: float) -> Iterator[tuple[list[Line], list[Line], list[Line]]]:
     """Yield bands from the top: lines left and right of the gutter, and below them lines across it."""
     left: list[Line] = []
     right: list[Line] = []
     across: list[Line] = []
-    for line in sorted(lines, key=lambda line: -line.top):
+    parts = chain.from_iterable(_cut(line, gutter) for line in lines)
+    for line in sorted(parts, key=lambda line: -line.top):
         is_across = _crosses(line, gutter)
         if across and not is_across:
             yield left, right, across

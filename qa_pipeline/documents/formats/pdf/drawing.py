@@ -1,7 +1,7 @@
 """Read ruled lines, pictures and annotations of a PDF page."""
 
 import ctypes
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -60,7 +60,12 @@ def read_drawing(page: "PdfPage", objects: "Sequence[PdfObject]") -> Drawing:
             drawing.pictures += _boxes_of(item, matrices[-1])
         elif item.type == raw.FPDF_PAGEOBJ_PATH:
             for box in _boxes_of(item, matrices[-1]):
-                _add_rules(drawing, _lines_of(item, box, matrices[-1]))
+                for line in _lines_of(item, box, matrices[-1]):
+                    width, height = line.right - line.left, line.top - line.bottom
+                    if width >= _SHORTEST_RULE and height <= _THIN:
+                        drawing.across.append(line)
+                    elif height >= _SHORTEST_UPRIGHT and width <= _THIN:
+                        drawing.upright.append(line)
             if len(drawing.across) + len(drawing.upright) > _MOST_RULES:
                 break
     return drawing
@@ -74,16 +79,6 @@ def _boxes_of(item: "PdfObject", matrix: "PdfMatrix") -> list[Box]:
         return [Box(*matrix.on_rect(*item.get_bounds()))]
     except PdfiumError:
         return []
-
-
-def _add_rules(drawing: Drawing, lines: Iterable[Box]) -> None:
-    """Add the boxes that are thin and long enough to be ruled lines."""
-    for line in lines:
-        width, height = line.right - line.left, line.top - line.bottom
-        if width >= _SHORTEST_RULE and height <= _THIN:
-            drawing.across.append(line)
-        elif height >= _SHORTEST_UPRIGHT and width <= _THIN:
-            drawing.upright.append(line)
 
 
 def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
@@ -143,7 +138,7 @@ class Annotations:
 
 
 def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
-    """Read the annotations of a page; comments are counted, and icons of notes hidden."""
+    """Read the form fields and redaction marks of a page; comments are counted, and their icons hidden."""
     from pypdfium2 import raw
 
     without_comment = (raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_LINK)
@@ -166,7 +161,7 @@ def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
         elif kind == raw.FPDF_ANNOT_REDACT and raw.FPDFAnnot_GetRect(note, sides):
             annotations.redacted.append(Box(sides.left, sides.bottom, sides.right, sides.top))
         raw.FPDFPage_CloseAnnot(note)
-    left_out.count("comment", max(count - _MOST_ANNOTATIONS, 0), 0)
+    left_out.count("comment", pieces=max(count - _MOST_ANNOTATIONS, 0), characters=0)
     return annotations
 
 

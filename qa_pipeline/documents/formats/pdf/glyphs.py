@@ -23,9 +23,9 @@ _CODES = r"\x00-\x08\x0b\x0c\x0e-\x1b\x7f-\x84\x86-\x9f"
 _NO_CHARACTER = re.compile(f"[{_CODES}{UNREADABLE}]")
 _IN_WORD = re.compile(rf"(?<=[^\W\d_])[{_CODES}\x1c-\x1f]|(?<= )[{_CODES}\x1c-\x1f](?=[a-z])")
 """Codes of fonts without a meaning, mostly ligatures; some are blanks between words."""
-_FIXED_PITCH = 1
 _FIXED_NAMES = re.compile(
-    r"mono|nimbusmon|courier|consol|hack|typewriter|(?:cm|ec|sf|sl|x)tt|inconsolata|code", re.IGNORECASE
+    r"mono|monaco|menlo|nimbusmon|courier|consol|hack|typewriter|(?:cm|ec|sf|sl|x)tt|code",
+    re.IGNORECASE,
 )
 _BOLD_NAMES = re.compile(
     r"bold|black|heavy|semib|demi|(?:cm|ec|sf)\w{0,3}bx|\bcmb\d|-medi(?:ital)?$|^\w*(?:libertine|biolinum)tb",
@@ -82,7 +82,6 @@ class Glyphs:
         self._page = textpage.raw
         # Memory that PDFium writes its answers to.
         self._font_name = ctypes.create_string_buffer(_NAME_LENGTH)
-        self._flags = ctypes.c_int()
         self._origin = (ctypes.c_double(), ctypes.c_double())
         self._sides = raw.FS_RECTF()
         self.turn = turn  # quarter turns, clockwise, that the page was given
@@ -160,10 +159,7 @@ class Glyphs:
         # Neighbouring offsets have the same distance to their numbers in the list.
         for _, group in groupby(enumerate(raised), key=lambda numbered: numbered[1] - numbered[0]):
             stretch = [offset for _, offset in group]
-            # PDFium gives mirrored type a negative size, by which even a whole run may seem raised.
-            is_whole_run = stretch[0] == start and stretch[-1] + 1 == end
-            if not is_whole_run:
-                yield stretch[0], stretch[-1] + 1
+            yield stretch[0], stretch[-1] + 1
 
     def box(self, offset: int) -> Box:
         """Return the box of a character, as tall as its font."""
@@ -200,27 +196,23 @@ class Glyphs:
         if size <= 2:  # a font of size 1 that the page enlarges
             size = first_box.top - first_box.bottom
         size = round(size * 2) / 2
-        bold, fixed = self._font(first)
-        if bold or fixed:  # a run is bold, or of one width, if all three characters are
-            fonts = [self._font(offset) for offset in (middle, last)]
-            bold, fixed = bold and all(font[0] for font in fonts), fixed and all(font[1] for font in fonts)
+        fonts = [self._font(offset) for offset in (first, middle, last)]
+        bold, fixed = (all(values) for values in zip(*fonts, strict=True))
         is_tall = not is_level and box.top - box.bottom > _TALL * size
         goes_left = last_box.left < first_box.left
         return box, size, bold, fixed, is_tall or goes_left
 
-    def turns(self, offset: int) -> float:
-        """Return the quarter turns, clockwise, that would set a character upright: from 0 to below 4."""
+    def turns(self, offset: int) -> int | None:
+        """Return the quarter turns, clockwise, that would set a character upright; None if it is slanted."""
         angle = self._raw.FPDFText_GetCharAngle(self._page, self._indexes[offset])  # radians
         turns = -angle / _QUARTER - self.turn
-        nearest_full_circle = round(turns / 4) * 4
-        return 0.0 if abs(turns - nearest_full_circle) < _UPRIGHT else turns % 4
+        return round(turns) % 4 if abs(turns - round(turns)) < _UPRIGHT else None
 
     def _font(self, offset: int) -> tuple[bool, bool]:
         index = self._indexes[offset]
-        length = self._raw.FPDFText_GetFontInfo(self._page, index, self._font_name, _NAME_LENGTH, self._flags)
+        length = self._raw.FPDFText_GetFontInfo(self._page, index, self._font_name, _NAME_LENGTH, None)
         # PDFium writes no name if the font is unknown or the name too long.
-        name = self._font_name.value if 0 < length <= _NAME_LENGTH else b""
-        return _kind_of_font(name, self._flags.value if length else 0)
+        return _kind_of_font(self._font_name.value if 0 < length <= _NAME_LENGTH else b"")
 
 
 def paper_of(page: "PdfPage") -> Box:
@@ -284,8 +276,7 @@ def _remove_hidden(
 
 
 @lru_cache(maxsize=4096)
-def _kind_of_font(name: bytes, flags: int) -> tuple[bool, bool]:
+def _kind_of_font(name: bytes) -> tuple[bool, bool]:
     """Return True for a bold font, and for a font of fixed width."""
     font_name = name.decode("utf-8", "replace")
-    is_fixed = bool(flags & _FIXED_PITCH) or _FIXED_NAMES.search(font_name) is not None
-    return _BOLD_NAMES.search(font_name) is not None, is_fixed
+    return _BOLD_NAMES.search(font_name) is not None, _FIXED_NAMES.search(font_name) is not None

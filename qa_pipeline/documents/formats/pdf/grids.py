@@ -195,7 +195,6 @@ Strip = list[list[Line]]  # a printed row of a table: for each column its parts 
 
 _SPACE = 0.28  # of the type size: the width of a blank
 _CROSSING = 0.1  # of the rows: a heading over columns or an overlong cell may cross a gap, text must not
-_ROW_STEP = 1.3  # of the smallest step of lines: a little more space than within a cell begins a row
 _FEW = 3  # rows: in so few of them blanks of a text may be above one another by chance
 
 
@@ -237,15 +236,10 @@ def strips_of(rows: Sequence[Sequence[Line]], gaps: Sequence[Gap]) -> list[Strip
 
 
 def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
-    """Group strips into rows of cells.
-
-    A row begins where lines are farther apart, or where the line above had room for the next word.
-    """
+    """Group strips into rows of cells; a row begins where the line above had room for the next word."""
     filled_patterns = {tuple(map(bool, strip)) for strip in strips}  # for each column, True if it has text
     if len(filled_patterns) < 2:  # each strip is a row, as wrapped cells of a row are seldom equally long
         return [[strip] for strip in strips]
-    steps = sorted(_base_of(above) - _base_of(below) for above, below in pairwise(strips))
-    line_step = steps[len(steps) // 5]  # the 20th percentile ignores a few unusually small steps
     right_edges = [  # infinite for a column of single words, since these never wrap
         max(line.right for line in column) if any(" " in line.text for line in column) else math.inf
         for column in columns_of(strips)
@@ -255,17 +249,12 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
     mostly_filled = (column for column, count in enumerate(filled_counts) if 2 * count >= len(strips))
     key_column = next(mostly_filled, 0)
     rows = [[strips[0]]]
-    for above, strip in pairwise(strips):
-        is_apart = _base_of(above) - _base_of(strip) > _ROW_STEP * line_step
-        if is_apart or _begins_row(rows[-1], strip, right_edges, key_column):
+    for strip in strips[1:]:
+        if _begins_row(rows[-1], strip, right_edges, key_column):
             rows.append([strip])
         else:
             rows[-1].append(strip)
     return rows
-
-
-def _base_of(strip: Strip) -> float:
-    return min(line.bottom for column in strip for line in column)
 
 
 def _begins_row(row: Sequence[Strip], strip: Strip, right_edges: Sequence[float], key_column: int) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from qa_pipeline.documents.formats.pdf.lines import Line, Word, words_of
-from qa_pipeline.documents.formats.pdf.tables import Table
+from qa_pipeline.documents.formats.pdf.tables import Table, pieces_of
 from qa_pipeline.records import BlockKind
 
 ITEM = re.compile(r"^\s*(?:[•‣▪●○◦∙–*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")
@@ -20,8 +20,6 @@ _WORD_SPACE = 0.6  # of the type size: a wide blank, so that room for a word is 
 _WIDER = 1.3  # of its mean width: how wide a word of wide letters may be
 _NEARLY = 3  # type sizes: a line that ends so close to the edge was full, as words are not cut
 _ROW_GAP = 1.5  # of the type size: blanks of justified text are narrower
-_SMALL_WORD_AT_END = re.compile(r"(?<![^\W_])[^\W\d_A-ZÄÖÅ][^\W\d_]*$")
-_LONGEST_WORD = 60  # characters
 _LEAST_INSET = 6  # points: less is unevenness of the setting
 _INSET = 40  # points: more is a column or a table, and not the first line of a paragraph
 _PARAGRAPH_GAP = 1.3  # of the usual step of lines: more white begins a paragraph
@@ -86,7 +84,7 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
     steps = sorted(
         round(above.bottom - below.bottom, 1)
         for above, below in pairwise(body)
-        if above.page == below.page and 0 < above.bottom - below.bottom < 3 * size
+        if 0 < above.bottom - below.bottom < 3 * size
     )
     usual_step = Counter(steps).most_common(1)[0][0] if steps else 0.0  # the smallest of the most frequent
     return Shape(
@@ -145,7 +143,7 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     if is_new_page and group.plain:  # margin notes and feet end with their page
         return False
     # The rest of a broken word begins with a small letter, unless the word is a name.
-    is_new_word = line.text[:1].isupper() and _SMALL_WORD_AT_END.search(last.text[-_LONGEST_WORD:])
+    is_new_word = line.text[:1].isupper() and last.text.rpartition(" ")[2][:1].islower()
     if last.broken and not is_new_word:  # the rest of a word joins its beginning, but no text joins code
         return group.kind != "code" or kind == "code"
     if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
@@ -154,11 +152,11 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     if not _is_alike(group, line, kind, shape) or _is_row(last) or _is_row(line):  # rows stay apart
         return False
     if is_new_page or line.bottom > last.top:  # on the next page or in the next column
-        is_unfinished = not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
+        is_unfinished = not last.text.endswith((".", "!", "?", ":"))
         # A short line may end its paragraph, so only a line that begins with a small letter is joined to it.
         return is_unfinished and (line.text[:1].islower() or shape.is_full(last))
     usual_step = shape.step * line.size / (shape.size or line.size)
-    if last.bottom - line.bottom > _PARAGRAPH_GAP * max(usual_step, 0.9 * line.size):
+    if last.bottom - line.bottom > _PARAGRAPH_GAP * usual_step:
         return False
     if group.kind == "list_item":  # its lines begin below its marker or further in, but for a point
         return line.left >= group.lines[0].left - 1
@@ -170,60 +168,46 @@ def _begins_statement(group: Group, line: Line, shape: Shape) -> bool:
     last = group.lines[-1]
     is_finished = last.text.endswith(SENTENCE_END) or any(map(_LABELLED.match, (last.text, line.text)))
     is_at_edge = line.left <= group.lines[0].left + _LEAST_INSET
-    if not (is_finished and is_at_edge) or line.text[:1].islower() or last.text.endswith("-"):
+    if not (is_finished and is_at_edge) or line.text[:1].islower():
         return False
     return shape.has_room(last, words_of(line)[0])
 
 
 def _is_row(line: Line) -> bool:
     """Return True if wide white parts the words of a line, as in a list or table, or follows the last."""
-    next_lefts = [*(word.left for word in line.words[1:]), line.right]
-    gaps = (left - word.right for word, left in zip(line.words, next_lefts, strict=False))
-    return any(gap > _ROW_GAP * line.size for gap in gaps)
+    gap = _ROW_GAP * line.size
+    return len(pieces_of(line, gap)) > 1 or line.right - words_of(line)[-1].right > gap
 
 
 def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
-    """Return True if a line that begins no item has the size and weight of a group."""
+    """Return True if a line of text begins no item, and has the size and weight of the line above it."""
     last = group.lines[-1]
     is_full = last.right >= shape.right - _NEARLY * line.size
-    if kind == "list_item":  # which begins a group, unless its dash or number is amid a sentence
+    if kind == "list_item":  # an item, unless its dash or number is amid a sentence: `open` above `- source`
         inset = line.left - last.left  # points, a little below 0 in uneven text
         is_below_text = group.kind == "paragraph" and is_full and -2 < inset < _INSET
         is_amid_sentence = last.text[-1:] not in ".!?:;" and line.text[:1] in "-–0123456789"
         if not (is_below_text and is_amid_sentence):
             return False
     # After a full line bold and other words may alternate, as in a paragraph.
-    if abs(last.size - line.size) > 1 or (last.bold != line.bold and not is_full):
-        return False
-    return not (group.plain and _LABELLED.match(line.text))  # in notes and frames a label begins a text
+    return abs(last.size - line.size) <= 1 and (last.bold == line.bold or is_full)
 
 
-_LONGEST_BOLD = 90  # characters of a heading that only its weight tells from text: one line of it
-_LEAST_SIZE = 0.85  # of the usual type size: smaller bold lines are heads of tables and captions
-_NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
-"""The number of a heading, such as `2.1 ` or `A. `."""
-
-
-def give_levels(groups: list[Group], shape: Shape) -> None:
+def give_levels(groups: Sequence[Group]) -> None:
     """Set headings and their levels, from type size and weight."""
     headings = [group for group in groups if group.kind == "heading"]
     sizes = sorted({group.lines[0].size for group in headings}, reverse=True)
     for group in headings:
         group.level = min(sizes.index(group.lines[0].size) + 1, 6)
-    bold = [group for group, below in pairwise(groups) if _is_bold_heading(group, below, shape)]
+    bold = [group for group, below in pairwise(groups) if _is_bold_heading(group, below)]
     for group in bold:
         group.kind, group.level = "heading", min(len(sizes) + 1, 6)
 
 
-def _is_bold_heading(group: Group, below: Group, shape: Shape) -> bool:
+def _is_bold_heading(group: Group, below: Group) -> bool:
     """Return True if a group is a bold line above text, which need not be larger to be a heading."""
     if group.kind not in ("paragraph", "list_item") or len(group.lines) != 1 or group.plain:
         return False
-    line, text = group.lines[0], group.lines[0].text.strip()
-    is_short_and_large = len(text) <= _LONGEST_BOLD and line.size >= _LEAST_SIZE * shape.size
-    is_title = line.bold and text[:1].isalnum() and not text.endswith((".", ",", ";"))
-    if not (is_title and is_short_and_large) or below.kind == "heading" or _is_row(line):
-        return False
-    # A bold line above bold text is a part of it, unless it has the number of a heading.
-    is_bold_text = below.lines != [] and below.lines[0].bold and not _NUMBER.match(text)
-    return not is_bold_text
+    line = group.lines[0]
+    is_title = line.bold and line.text[:1].isalnum() and not line.text.endswith((".", ",", ";"))
+    return is_title and below.kind != "heading" and not _is_row(line)

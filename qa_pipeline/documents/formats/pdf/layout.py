@@ -68,7 +68,7 @@ def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions) -> list[Blo
     for draft, lines in zip(drafts, texts, strict=True):
         items += draft.items_in_order([line for line in lines if id(line) not in margin_ids])
     groups = group_lines(items, shape)
-    give_levels(groups, shape)
+    give_levels(groups)
     margin = sorted([*heads, *margin], key=lambda line: (line.page, -line.top))
     notes, footers = (group_lines(lines, shape, plain=True) for lines in (margin, feet))
     # The sort is stable: margin notes are at the top of their page, and feet at its end.
@@ -178,14 +178,14 @@ def _torn_groups(groups: Sequence[Group]) -> tuple[set[int], set[int]]:
         is_elsewhere = last.page != line.page or line.bottom > last.top
         is_finished = last.text.endswith(SENTENCE_END) or len(last.text.split()) < _FEWEST_WORDS
         are_paragraphs = above.kind == group.kind == "paragraph"
-        if are_paragraphs and is_elsewhere and not is_finished and not ITEM.match(line.text):
+        if are_paragraphs and is_elsewhere and not is_finished:
             ends.add(id(above))
             starts.add(id(group))
     return ends, starts
 
 
 _PAGE_NUMBER = re.compile(r"(?:\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
-_TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
+_TITLES = frozenset(of_all("layout.contents"))
 _LONGEST_ENTRY = 300  # characters: a paragraph is longer, and slow to search
 
 

@@ -20,7 +20,6 @@ _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
 LEADER = re.compile(r"[.·…](?: ?[.·…]){3,}")
 """Leading dots of a table of contents, a form or a list of prices."""
 _BLANK = 0.15  # of the type size: narrower white is between letters of a word
-_TURN_TOLERANCE = 0.05  # quarter turns, about 5 degrees, as uneven as scanned pages are
 
 
 class Word(NamedTuple):
@@ -68,7 +67,7 @@ def read_lines(glyphs: Glyphs, number: int) -> list[Line]:
         if line is None:
             continue
         if line.turned:  # maybe, by its box; the angle of its first letter decides
-            line = line._replace(turned=glyphs.turns(line.start) > 0)
+            line = line._replace(turned=glyphs.turns(line.start) != 0)
         if lines and _is_same_line(lines[-1], line):
             lines[-1] = _join_runs(lines[-1], line)
         else:
@@ -82,8 +81,13 @@ def read_upright(
     """Return glyphs and lines of a page without hidden characters, turned so that most text is upright."""
     glyphs = Glyphs(page, textpage, 0, hidden)
     lines = read_lines(glyphs, number)
-    turn = turn_of(glyphs, lines) if any(line.turned for line in lines) else 0
-    if not turn:
+    letters_by_turn = [0, 0, 0, 0]  # quarter turns, clockwise, that would set these letters upright
+    for line in lines:
+        turn = glyphs.turns(line.start) if line.turned else 0
+        if turn is not None:
+            letters_by_turn[turn] += len(line.text)
+    turn = letters_by_turn.index(max(letters_by_turn))
+    if turn == 0:
         return glyphs, lines
     glyphs = Glyphs(page, textpage, turn, hidden)
     return glyphs, read_lines(glyphs, number)
@@ -92,19 +96,6 @@ def read_upright(
 def printed_text(line: Line) -> str:
     """Return the text of a line with the hyphen it breaks a word with."""
     return f"{line.text}-" if line.broken else line.text
-
-
-def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
-    """Return the quarter turns, clockwise, that set most of a page's text upright."""
-    letters_by_turn = [0, 0, 0, 0]
-    for line in lines:
-        if line.turned:
-            turns = glyphs.turns(line.start)
-            if abs(turns - round(turns)) < _TURN_TOLERANCE:
-                letters_by_turn[round(turns) % 4] += len(line.text)
-    most = max(letters_by_turn)
-    is_most_text = 2 * most > sum(len(line.text) for line in lines)
-    return letters_by_turn.index(most) if is_most_text else 0
 
 
 def add_words(glyphs: Glyphs, line: Line) -> Line:
@@ -214,7 +205,7 @@ _HEADS, _PREFIXES, _TAILS = (
     frozenset(of_all(f"layout.{part}")) for part in ("compound_heads", "word_prefixes", "compound_tails")
 )
 _SHORT_WORDS = frozenset().union(*(lexicon.stop_words for lexicon in LEXICONS.values()))
-_SHORTEST_REST = 3  # fewer letters than these are never carried over to a new line
+_SHORTEST_REST = 3  # fewer letters than these are seldom carried over to a new line
 _SPELT = re.compile(r"[^\W\d_]+(?:-+[^\W\d_]+)*")
 """A word, or a compound with its hyphens."""
 
@@ -274,6 +265,7 @@ class Spelling:
 
 
 _HARD_HYPHEN = re.compile(r"[^\W_]-$|/-$")
+"""A printed hyphen amid a word or number, as in `24-` above `hour`."""
 _RANGE = re.compile(r"\d–$")
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,400}[/.:_=&?#%~-])$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
@@ -294,7 +286,8 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
     for before, line in pairwise(lines):
         text = line.text
         is_new_page = line.page != page
-        if before.broken or _is_broken(last, text):
+        has_hyphen = text[:1].isalnum() and _HARD_HYPHEN.search(last[-2:]) is not None
+        if before.broken or has_hyphen:
             stem = last if before.broken else last.removesuffix("-")
             is_hard = not before.broken and not is_new_page  # PDFium marks breaks within a page alone
             last, text = spelling.rejoin(stem, text, hard=is_hard)
@@ -318,13 +311,6 @@ def _is_unsure(before: Line, line: Line) -> bool:
         return not (line.text[:1].islower() or before.broken)
     is_below = line.middle < before.bottom
     return is_below and line.end < before.start - _LINE_END  # but earlier in the file
-
-
-def _is_broken(text: str, following: str) -> bool:
-    """Return True for a printed hyphen amid a word or number, as in `24-` above `hour`."""
-    if not _HARD_HYPHEN.search(text[-2:]):
-        return False
-    return following[:1].islower() or following[:1].isdigit() or not text[-2:-1].isalpha()
 
 
 def _is_address(text: str, following: str) -> bool:

@@ -100,8 +100,7 @@ def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
     scans = [page.number for page in pages if page.scanned]
     if not scans:
         return []
-    other_pages = [page for page in pages if not page.scanned]
-    if not any(page.lines or page.fields for page in other_pages):
+    if not any(page.lines or page.fields for page in pages if not page.scanned):
         raise DocumentFailure(
             "scanned",
             f"{len(scans)} of {len(pages)} pages are images without text; to read them, install the"

@@ -28,16 +28,7 @@ _MOSTLY = 0.5  # of the paper: a picture as large is the page, a smaller one is 
 _STAMP = 40  # characters: scanners print a date or a number on a page, and no sentence
 _NOTED_SHARE = 0.002  # of the characters: one broken word in about a hundred
 _REFUSED_SHARE = 0.25  # of the characters: hardly a word of such a text can be read
-_SIGN_IN_WORD = re.compile("(?<=[^\\W\\d_])[¡-©¬®¯´¶¸¼-¿ˆ˜˚](?=[^\\W\\d_])")
-"""A sign amid a word: a letter of an unreadable font, or an accent drawn apart."""
-_LATIN = "A-Za-zÀ-ɏ"
-_PRIVATE = "\ue000-\uf8e4\U000f0000-\U0010fffd"  # but for the pieces of tall brackets
-_OTHERS = "Ѐ-ԯԱ-֏א-ۿऀ-࿿Ⴀ-ჿ"
-_FALSE_LETTERS = re.compile(
-    f"(?<=[{_LATIN}])[{_PRIVATE}{_OTHERS}]|[{_PRIVATE}{_OTHERS}](?=[{_LATIN}])|[{_PRIVATE}]{{2,}}"
-    r"|(?<!\w)[À-ÖØ-öø-ÿ]{4,}+(?!\w)"
-)
-"""Private codes and other scripts amid Latin letters, and words without a plain letter."""
+_PRIVATE_CODES = re.compile("[\ue000-\uf8e4\U000f0000-\U0010fffd]{2,}")  # but for parts of tall brackets
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -116,10 +107,8 @@ def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> l
     """Count signs instead of letters; returns a note for some, and raises `unreadable_text` for many."""
     texts = [line.text for page in pages for line in page.lines]
     printed = max(sum(map(visible, texts)), 1)
-    broken = left_out.pieces["unreadable_character"]
-    for text in texts:
-        if not text.isascii():
-            broken += sum(map(len, _SIGN_IN_WORD.findall(text) + _FALSE_LETTERS.findall(text)))
+    without_meaning = sum(len(codes) for text in texts for codes in _PRIVATE_CODES.findall(text))
+    broken = left_out.pieces["unreadable_character"] + without_meaning
     share = broken / printed
     problem = f"{broken} of {printed} characters ({share:.1%}) have no Unicode value or a wrong one"
     if share >= _REFUSED_SHARE:

@@ -99,7 +99,6 @@ _MOST_HEADER_ROWS = 5  # more rows between two lines are a table, and no header
 _WIDEST_STEP = 2.6  # of the type size: a row farther away does not belong to the table
 _FRAME_AND_HEADER = 2  # rows of boxes; more of them show that lines part the rows
 _WORDS_A_LINE = 3  # of running text; cells that are wrapped in narrow columns have fewer
-_MOST_FRAMED = 15  # lines in a box beside another; a frame around a column of a page has more
 
 
 def ruled_tables(
@@ -141,8 +140,7 @@ def table_at_end(tables: Sequence[Table], outside: Sequence[Line]) -> Table | No
 def _is_running_text(lines: Sequence[Line]) -> bool:
     """Return True for lines of several words in which sentences go on from line to line."""
     words = sum(len(line.text.split()) for line in lines)
-    is_code = any(line.fixed for line in lines)
-    if is_code or len(lines) > _MOST_FRAMED or words < _WORDS_A_LINE * len(lines):
+    if any(line.fixed for line in lines) or words < _WORDS_A_LINE * len(lines):
         return False
     return any(above.text[-1:].isalnum() and below.text[:1].islower() for above, below in pairwise(lines))
 

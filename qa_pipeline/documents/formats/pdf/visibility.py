@@ -5,10 +5,9 @@ The page is drawn with its text and without it. Text shows where the two picture
 
 import ctypes
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qa_pipeline.documents.formats.pdf.drawing import Annotations
 from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose, paper_of
@@ -25,9 +24,8 @@ _SEEN = 16  # of 255 in any colour: less than between white and the palest grey 
 _INK = 64  # of 255: less than between the letters and the paper of a scanned page
 _SMALLEST = 1.0  # points: the smallest print has 4
 _FLATTEST = 0.3  # points: a flatter box says that the font does not tell the shape of the letter
-_LAST_LEVEL = 7  # of text over text; each level is drawn apart
 _SUBSTITUTED = 0x17F  # PDFium's own fonts, in place of those a file lacks, have letters up to here
-_DARK, _LIGHT = 180, 200  # of 255: text dark in any colour shows on a ground light in all
+_DARK = 180  # of 255: darker in any colour, text shows on white paper
 _THIN = 3.0  # points: a thicker shape may cover text
 _MOST_PAIRS = 4_000_000  # of texts and shapes that are compared
 
@@ -62,15 +60,16 @@ def find_hidden(
     letters, hidden = _read_letters(textpage)
     full, textless = _draw(page, sheet, texts, set(texts)), _draw(page, sheet, texts, set())
     # Text over text is drawn without the text below, which would show instead of it.
-    levels = _levels_of(letters, sheet, full.shape)
-    for level in range(max(levels.values(), default=0) + 1):
-        shown = {address for address in texts if levels[address] == level}
+    upper = _find_upper(letters, sheet, full.shape)
+    for is_upper in {letter.owner in upper for letter in letters}:
+        shown = {address for address in texts if (address in upper) == is_upper}
         picture = full if len(shown) == len(texts) else _draw(page, sheet, texts, shown)
         # For each pixel the largest difference of a colour; unsigned numbers cannot just be subtracted.
         difference = (np.maximum(picture, textless) - np.minimum(picture, textless)).max(axis=2)
         differs = difference > _SEEN
         for letter in letters:
-            if levels[letter.owner] == level and not differs[_pixels_of(letter.box, sheet, full.shape)].any():
+            is_shown = (letter.owner in upper) == is_upper
+            if is_shown and not differs[_pixels_of(letter.box, sheet, full.shape)].any():
                 hidden.add(letter.number)
     hidden.difference_update(_read_by_ocr(letters, pictures, textless, sheet))
     return hidden | {letter.number for letter in letters if _is_within(letter.box, annotations.redacted)}
@@ -90,83 +89,56 @@ def _draw(page: "PdfPage", sheet: Box, texts: "dict[int, PdfObject]", shown: set
 
 
 def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
-    """Return True if all text is dark, of a usual size and on the paper, and uncovered.
+    """Return True if all text is dark, of a usual size, on the paper, and apart from pictures and shapes.
 
     Most pages are plain, and drawing a page takes longer than reading it.
     """
     import numpy as np
     from pypdfium2 import raw
 
-    # Boxes, each with its number in the order of drawing; it is infinite for dark shapes, pictures and forms,
-    # which may hide text that is drawn later, too.
-    texts: list[tuple[float, ...]] = []
-    covers: list[tuple[float, ...]] = []
+    texts: list[Box] = []
+    covers: list[Box] = []
     sides = [ctypes.c_float() for _ in range(4)]
-    for number, item in enumerate(objects):
+    for item in objects:
         if not raw.FPDFPageObj_GetBounds(item, *sides):
             continue
         box = Box(*(side.value for side in sides))
         if item.type == raw.FPDF_PAGEOBJ_TEXT:
             is_across = sheet.left - 1 < box.left and box.right < sheet.right + 1
             is_on_paper = is_across and sheet.bottom - 1 < box.bottom and box.top < sheet.top + 1
-            if item.level or not (is_on_paper and _is_usual(item) and _darkest(item) <= _DARK):
+            if item.level or not (is_on_paper and _is_dark(item) and _is_usual(item)):
                 return False
-            texts.append((*box, number))
-        elif item.level:
-            continue  # a part of a form, which is an object of its own
-        elif item.type != raw.FPDF_PAGEOBJ_PATH:
-            covers.append((*box, math.inf))
-        elif (kind := _kind_of_cover(item, box)) is not None:
-            covers.append((*box, number if kind == "light" else math.inf))
+            texts.append(box)
+        elif not item.level and min(box.right - box.left, box.top - box.bottom) > _THIN:
+            covers.append(box)  # parts of a form lie in the box of the form
     if not (texts and covers):
         return True
     if len(texts) * len(covers) > _MOST_PAIRS:
         return False
     # Arrays of a column for the texts and of a row for the covers: together they compare each text and cover.
-    left, bottom, right, top, text_number = np.array(texts).T[:, :, None]
-    cover_left, cover_bottom, cover_right, cover_top, cover_number = np.array(covers).T
+    left, bottom, right, top = np.array(texts).T[:, :, None]
+    cover_left, cover_bottom, cover_right, cover_top = np.array(covers).T
     touches_across = (left < cover_right) & (cover_left < right)
     touches_up = (bottom < cover_top) & (cover_bottom < top)
-    return not (touches_across & touches_up & (text_number < cover_number)).any()
+    return not (touches_across & touches_up).any()
 
 
-def _darkest(item: Any) -> float:
-    """Return the darkest part of an object's fill colour, of 255; infinite if it is transparent."""
+def _is_dark(text: Any) -> bool:
+    """Return True if the fill colour of a text object is opaque, and dark in red, green or blue."""
     from pypdfium2 import raw
 
     colour = [ctypes.c_uint() for _ in range(4)]
-    is_opaque = raw.FPDFPageObj_GetFillColor(item, *colour) and colour[3].value == 255
-    return min(part.value for part in colour[:3]) if is_opaque else math.inf
-
-
-def _kind_of_cover(path: Any, box: Box) -> Literal["light", "dark"] | None:
-    """Return how a shape covers text, or None if it is too thin to cover any.
-
-    A "light" shape covers the text drawn before it; on a "dark" shape later text, being dark, is lost too.
-    """
-    from pypdfium2 import raw
-
-    fill, stroke, width = ctypes.c_int(), ctypes.c_int(), ctypes.c_float()
-    raw.FPDFPath_GetDrawMode(path, fill, stroke)
-    raw.FPDFPageObj_GetStrokeWidth(path, width)
-    if stroke.value and width.value > _THIN:  # of any colour, which is not looked up
-        return "dark"
-    if not fill.value or min(box.right - box.left, box.top - box.bottom) <= _THIN:
-        return None
-    darkest = _darkest(path)
-    is_opaque = darkest < math.inf  # else the ground that shines through may be dark
-    return "light" if is_opaque and darkest >= _LIGHT else "dark"
+    is_opaque = raw.FPDFPageObj_GetFillColor(text, *colour) and colour[3].value == 255
+    return bool(is_opaque) and min(part.value for part in colour[:3]) <= _DARK
 
 
 def _is_usual(text: Any) -> bool:
     """Return True if a text object is filled, not tiny, and in no layer."""
     from pypdfium2 import raw
 
-    size, matrix = ctypes.c_float(), raw.FS_MATRIX()
-    raw.FPDFTextObj_GetFontSize(text, size)
-    raw.FPDFPageObj_GetMatrix(text, matrix)
+    matrix = text.get_matrix()
     is_filled = raw.FPDFTextObj_GetTextRenderMode(text) == raw.FPDF_TEXTRENDERMODE_FILL
-    is_large = size.value * math.hypot(matrix.c, matrix.d) >= _SMALLEST
+    is_large = text.get_font_size() * math.hypot(matrix.c, matrix.d) >= _SMALLEST
     name, length = ctypes.create_string_buffer(8), ctypes.c_ulong()
     buffer = ctypes.cast(name, ctypes.POINTER(raw.FPDF_WCHAR))
     for number in range(raw.FPDFPageObj_CountMarks(text)):
@@ -174,7 +146,7 @@ def _is_usual(text: Any) -> bool:
         raw.FPDFPageObjMark_GetName(mark, buffer, len(name), length)
         if name.raw[: length.value] == "OC\0".encode("utf-16-le"):  # optional content: a layer
             return False
-    return is_filled and is_large
+    return bool(is_filled and is_large)
 
 
 def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int]]:
@@ -204,23 +176,19 @@ def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int]]:
     return letters, tiny
 
 
-def _levels_of(letters: Sequence[_Letter], sheet: Box, shape: tuple[int, ...]) -> defaultdict[int, int]:
-    """Return the level of each text object by its address: above those it is written over, else 0."""
+def _find_upper(letters: Sequence[_Letter], sheet: Box, shape: tuple[int, ...]) -> set[int]:
+    """Return the addresses of text objects that are written over others."""
     import numpy as np
 
-    levels: defaultdict[int, int] = defaultdict(int)
-    numbers: dict[int, int] = {}  # of the text objects, from 1
-    painted = np.zeros(shape[:2], dtype=np.int32)  # the number of the uppermost object in each pixel
+    upper: set[int] = set()
+    painted = np.zeros(shape[:2], dtype=np.uint64)  # the address of the uppermost object in each pixel
     for letter in letters:
-        number = numbers.setdefault(letter.owner, len(numbers) + 1)
         area = painted[_pixels_of(letter.box, sheet, shape)]
-        middle = area[area.shape[0] // 2, area.shape[1] // 2] if area.size else 0
-        if middle not in (0, number):
-            owner_below = list(numbers)[middle - 1]  # the keys are in the order of their numbers
-            level = max(levels[letter.owner], levels[owner_below] + 1)
-            levels[letter.owner] = min(level, _LAST_LEVEL)
-        area[...] = number
-    return levels
+        middle = int(area[area.shape[0] // 2, area.shape[1] // 2]) if area.size else 0
+        if middle not in (0, letter.owner):
+            upper.add(letter.owner)
+        area[...] = letter.owner
+    return upper
 
 
 def _read_by_ocr(
