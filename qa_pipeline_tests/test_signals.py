@@ -19,6 +19,7 @@ import pytest
 from qa_pipeline.cli.exit_codes import OK
 from qa_pipeline_tests.defs.project import instance_at
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, new_workspace
+from qa_pipeline_tests.support.processes import children_of
 
 pytestmark = pytest.mark.slow
 
@@ -112,11 +113,6 @@ def ended(process: "subprocess.Popen[bytes]") -> tuple[int, str]:
     return process.returncode, said.decode()
 
 
-def children(process: "subprocess.Popen[bytes]") -> list[int]:
-    tasks = Path(f"/proc/{process.pid}/task").glob("*/children")
-    return [int(child) for task in tasks for child in task.read_text().split()]
-
-
 def test_what_was_finished_is_kept_and_the_same_command_goes_on(workspace: Workspace, tmp_path: Path) -> None:
     calm = Workspace(workspace.corpus, tmp_path / "undisturbed")
     assert calm.run().code == OK
@@ -142,7 +138,7 @@ def test_what_never_takes_a_signal_ends_all_the_same(workspace: Workspace) -> No
 def test_no_worker_outlives_the_run_not_even_one_that_stands_still(workspace: Workspace) -> None:
     with started(workspace) as process:
         wait_for(process, "ready")
-        (worker,) = children(process)
+        (worker,) = children_of(process.pid)
         ending = os.pidfd_open(worker)
         os.kill(worker, signal.SIGSTOP)
         process.send_signal(signal.SIGTERM)

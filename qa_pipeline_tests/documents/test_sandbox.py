@@ -18,6 +18,7 @@ from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
 from qa_pipeline_tests.benchmarks.robustness.fuzz_seeds import built_seeds
 from qa_pipeline_tests.documents.sandbox import hostile_worker
+from qa_pipeline_tests.support.processes import children_of
 
 pytestmark = pytest.mark.slow
 
@@ -180,10 +181,10 @@ def test_a_worker_that_died_of_itself_between_batches_is_replaced(fresh: Parsing
 def test_leaving_off_ends_the_worker_that_is_busy(fresh: ParsingPool) -> None:
     outcomes = fresh.parse(asked(say("a"), "time.sleep(3600)", say("b")), PATIENT)
     assert text_of(next(outcomes)) == "a"
-    children = children_of(os.getpid())
+    children = {*children_of(os.getpid())}
     outcomes.close()  # type: ignore[attr-defined]
     assert children
-    assert not any(runs(child) for child in children - children_of(os.getpid()))
+    assert not any(runs(child) for child in children - {*children_of(os.getpid())})
     assert run(fresh, say("again")) == ["again"]
 
 
@@ -203,7 +204,8 @@ import os, sys, threading
 from qa_pipeline.documents.sandbox import ParsingPool
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.sandbox import hostile_worker
-from qa_pipeline_tests.documents.test_sandbox import asked, children_of, say
+from qa_pipeline_tests.documents.test_sandbox import asked, say
+from qa_pipeline_tests.support.processes import children_of
 pool = ParsingPool(os.environ, hostile_worker.COMMAND)
 limits = DocumentSettings(parse_workers=1, parse_seconds=2)
 outcomes = pool.parse(asked(say("a"), sys.argv[1]), limits)
@@ -225,11 +227,6 @@ def test_workers_end_after_a_parent_that_is_killed(act: str) -> None:
     assert children
     while any(runs(child) for child in children):  # the limit of the test ends the wait
         time.sleep(0.05)
-
-
-def children_of(pid: int) -> set[int]:
-    tasks = Path(f"/proc/{pid}/task").glob("*/children")
-    return {int(child) for task in tasks for child in task.read_text().split()}
 
 
 def runs(pid: int) -> bool:

@@ -23,6 +23,7 @@ import polars as pl
 import psycopg
 
 from qa_pipeline_tests.llm.postgres_server import Server
+from qa_pipeline_tests.support.processes import children_of
 from qa_pipeline_tests.support.servers import ChatServer
 from qa_pipeline_tests.system.deployment import HASHED, NAMES, Deployment
 from qa_pipeline_tests.system.servers import ENDED
@@ -232,8 +233,7 @@ class Target(Deployment):
 
     def workers(self) -> list[int]:
         """Processes of runs, without their own children."""
-        threads = Path(f"/proc/{self.services['code'].pid}/task").glob("*/children")
-        return [int(child) for file in threads for child in file.read_text().split() if _is_run(child)]
+        return [child for child in children_of(self.services["code"].pid) if _is_run(child)]
 
     def paid_twice(self) -> int:
         """Requests that were answered again after their reply was stored: a call is stored with its reply."""
@@ -331,7 +331,7 @@ class Target(Deployment):
         return len(groups)
 
 
-def _is_run(process: str) -> bool:
+def _is_run(process: int) -> bool:
     with suppress(FileNotFoundError):
         return b"spawn_main" in Path(f"/proc/{process}/cmdline").read_bytes()
     return False
