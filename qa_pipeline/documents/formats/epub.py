@@ -43,7 +43,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         raise DocumentFailure("damaged", "the file lacks the signature of an EPUB")
     archive = Archive(source.content)
     package_path = _find_package(archive)
-    package = parse_xml(archive.read(package_path), declared_type=True)
+    package = parse_xml(archive.read(package_path), allows_doctype=True)
     folder = posixpath.dirname(package_path)
     manifest = {item.get("id", ""): item for item in package.iter("{*}item")}
     spine = [manifest.get(reference.get("idref", "")) for reference in package.iter("{*}itemref")]

@@ -51,10 +51,10 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
 
 
 def _settle_innermost(text: str, omissions: Omissions | None) -> str:
-    """Write innermost scripts on the line; below ^, _ and ! are the signs, and . is `LEVEL`.
+    """Write innermost scripts on the line.
 
-    The gap before a power, an index or a note mark goes: `10 ^6.` becomes `10^6`, and `word ^3.` `word`.
-    Others stay: `H _2.O` becomes `H 2O`, `Carbon ^14.C` `Carbon ^14C`, and `an !old. one` `an  one`.
+    The gap before a power, an index or a note mark goes: `10 ` and a raised 6 give `10^6`, and `word ` and a
+    raised 3 `word`. Others stay: a lowered 2 gives `H 2O`, and a raised 14 before C `Carbon ^14C`.
     """
     parts: list[str] = []
     before = ""  # the end of the text that is written already
@@ -107,7 +107,7 @@ def write_script(raised: str, before: str, after: str) -> str:
         if raised.isdigit() and _ISOTOPE.match(after):  # as in `^14C`
             return f"^{raised}"
         return "" if is_mark(raised) else raised
-    if base[-1].isdigit():  # a lone letter may be the mark of a note
+    if base[-1].isdigit():  # 1e and 12e are ordinals, but after 2023 a lone letter marks a note
         is_ending = _ORDINAL.fullmatch(raised) and (len(raised) > 1 or len(base) < 3)
     else:
         is_ending = len(base) == 1 and raised in ("th", "st", "nd", "rd")  # as in nth
@@ -132,6 +132,7 @@ def _write_lowered(inside: str, before: str, after: str) -> str:
 
 
 def _gap(after: str) -> str:
+    """Return the blank that parts a script from a letter or digit behind it, as in `x_1 y`."""
     return " " if after[:1].isalnum() else ""
 
 
@@ -150,9 +151,9 @@ def _is_power(raised: str, base: str, before: str, after: str) -> bool:
     if number := _NUMBER.search(base):
         is_small = len(number[0]) < 3 and number[0].isdigit()
         return number[0] in ("2", "10") or meets_operator or (is_small and raised.isdigit())
-    if (word := _WORD.search(base)) is None:  # after `x1` it is a power, and after a full stop a mark
-        return base[-1].isalnum()
-    is_variable = len(word[0]) == 1 and word[0] not in _RAISABLE  # units take numbers alone
+    if (word := _WORD.search(base)) is None:
+        return base[-1].isalnum()  # after `x1`, neither number nor word, a power; after a full stop a mark
+    is_variable = len(word[0]) == 1 and word[0] not in _RAISABLE  # after a unit, only a number is a power
     return is_variable or (raised.isdigit() and (word[0] in _RAISABLE or meets_operator))
 
 
@@ -168,25 +169,25 @@ _ROWS = frozenset(
      "r", "e", "num", "den", "deg", "sub", "sup", "fName", "func", "d"}
 )  # fmt: skip
 """Elements whose parts are written one after another; other elements with parts have no form on a line."""
-_FRACTION = "\x0e"  # begins a fraction, which gets brackets beside other parts
+_FRACTION = "\x0e"  # begins a fraction, which gets brackets beside other parts, until the formula is done
 _TIMES = "\u2062"  # between the factors of a product, which gets brackets before an exponent
 _UNSEEN = {ord(_FRACTION): None, 0x2061: None, 0x2062: None, 0x2063: ",", 0x2064: None}
-"""Signs between factors, addends and indices of MathML, which are not shown."""
+"""Signs that are not shown: of fractions, and those of MathML between factors, addends and indices."""
 
 
 class _UnwritableError(Exception):
     """Report a formula without a form on a line."""
 
 
-def write_formula(formula: "_Element", omissions: Omissions, signs: str = "") -> str:
+def write_formula(formula: "_Element", omissions: Omissions, plain_text: str = "") -> str:
     """Return a formula of MathML or Office (OMML) on a line: `(a+b)/(2c)`, `x^(n+1)`.
 
-    A formula without such a form is counted by its `signs`, and replaced by the sign of a doubt.
+    A formula without such a form is counted by its `plain_text`, and replaced by the sign of a doubt.
     """
     try:
         text = _write(formula, 0)
     except _UnwritableError:
-        omissions.add("formula", signs or "".join(map(str, formula.itertext())))
+        omissions.add("formula", plain_text or "".join(map(str, formula.itertext())))
         return SIGNS["formula"]
     return text.translate(_UNSEEN)
 
@@ -201,10 +202,9 @@ def _write(element: "_Element", depth: int) -> str:
     texts_between = (element.text, *(child.tail for child in element))
     if any(text and text.strip() for text in texts_between):  # it belongs to no part of the formula
         raise _UnwritableError
-    children = [
-        child for child in element if isinstance(child.tag, str) and not _SKIPPED.fullmatch(_name_of(child))
-    ]
-    return _compose(name, element, [_write(child, depth + 1) for child in children])
+    children = (child for child in element if isinstance(child.tag, str))
+    parts = [_write(child, depth + 1) for child in children if not _SKIPPED.fullmatch(_name_of(child))]
+    return _compose(name, element, parts)
 
 
 def _compose(name: str, element: "_Element", parts: list[str]) -> str:
@@ -224,10 +224,12 @@ def _compose(name: str, element: "_Element", parts: list[str]) -> str:
             return f"{_bracketed(inside)}^(1/{_bracketed(degree)})"
         case ("msqrt", _) | ("rad", [_, _]):
             return f"sqrt({_join(parts)})"
+        case "mspace", _:  # parts formulas, as in `a=b c=d`
+            return " "
     if name not in _ROWS:
         raise _UnwritableError
     if name == "d":  # the brackets of OMML
-        start, end = _property(element, "begChr") or "(", _property(element, "endChr") or ")"
+        start, end = _property(element, "begChr", "("), _property(element, "endChr", ")")
         return f"{start}{'|'.join(parts)}{end}"
     return _join(parts)
 
@@ -236,11 +238,11 @@ def _name_of(element: "_Element") -> str:
     return str(element.tag).rpartition("}")[2]
 
 
-def _property(element: "_Element", name: str) -> str | None:
-    """Return a property of an element of OMML, which is an element in its first child."""
+def _property(element: "_Element", name: str, otherwise: str = "") -> str:
+    """Return a property of an element of OMML, which is an element in its first child, or `otherwise`."""
     properties = element[0] if len(element) else ()
     values = [str(value) for sign in properties if _name_of(sign) == name for value in sign.values()]
-    return values[0] if values else None
+    return values[0] if values else otherwise
 
 
 def _join(parts: Sequence[str]) -> str:
@@ -260,7 +262,7 @@ def _join(parts: Sequence[str]) -> str:
             written += _TIMES if is_product else " "
         written += f"({part})" if is_fraction and not is_mixed else part
         before = part
-    return written
+    return " ".join(written.split())  # blanks of `mspace` may meet others
 
 
 def _scripts(base: str, below: str = "", above: str = "") -> str:

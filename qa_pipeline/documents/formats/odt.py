@@ -30,12 +30,12 @@ _HTML_NAMES = {
     "table": "table", "table-header-rows": "thead", "table-row": "tr", "list-item": "li",
     "list-header": "div", "text-box": "div", "section": "div", "note-body": "div", "span": "span",
 }  # fmt: skip
-_SIGNS = {"tab": "\t", "line-break": "<br>", "covered-table-cell": ""}
+_SIGNS = {"tab": "\t", "line-break": "<br>", "covered-table-cell": ""}  # a cell above or before covers it
 _CSS = ("color", "background-color", "font-size")
 _HTML_OF_STYLE = {"Title": "h1", "Preformatted_20_Text": "pre", "Quotations": "blockquote"}
 _PARAGRAPHS = (f"{TEXT}p", f"{TEXT}h")
 _FORMS: dict[str, Style] = {"1": "digits", "a": "letters", "i": "roman"}
-_OUTLINE = "/outline"  # the list of chapters; no name of a style
+_OUTLINE = "/outline"  # the list of chapters: a key that no style has
 _MOST_REPEATED = 100  # blanks, cells or steps to a parent style: more is a mistake, or made to fill memory
 
 
@@ -44,18 +44,20 @@ class _Markup:
 
     def __init__(self, trees: "list[_Element]", omissions: Omissions) -> None:
         self.omissions = omissions
+        # automatic styles outside the content are those of headers and footers, under the same names
+        roots = [*(part for tree in trees[1:] for part in tree.iter(f"{OFFICE}styles")), trees[0]]
         self.styles = {
-            style.get(f"{STYLE}name", ""): style for tree in trees for style in tree.iter(f"{STYLE}style")
+            style.get(f"{STYLE}name", ""): style for root in roots for style in root.iter(f"{STYLE}style")
         }
         self.levels: dict[tuple[str, int], dict[str, str]] = {}  # attributes by list style, and level from 1
-        lists = (part for tree in trees for part in tree.iter(f"{TEXT}list-style", f"{TEXT}outline-style"))
+        lists = (part for root in roots for part in root.iter(f"{TEXT}list-style", f"{TEXT}outline-style"))
         for part in lists:
             name = _OUTLINE if part.tag == f"{TEXT}outline-style" else part.get(f"{STYLE}name", "")
             for level in part:
                 properties = {str(key): str(value) for key, value in level.items()}
                 self.levels[name, read_number(level.get(f"{TEXT}level"), 0)] = properties
         self.open_lists: list[str] = []  # their styles
-        self.counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        self.counts: defaultdict[str, dict[int, int]] = defaultdict(dict)  # by list style, then level
         self.number = ""  # of the next paragraph
         self.notes: list[str] = []
 
@@ -88,7 +90,7 @@ class _Markup:
         return next(html_names, shift), escape(";".join(css))
 
     def _element(self, element: "_Element") -> str:
-        """Return an element as HTML, "" if it is counted as left out; a note waits for `_take_notes`."""
+        """Return an element as HTML, "" if it is counted as left out; a note waits for `take_notes`."""
         name = str(element.tag).rpartition("}")[2]
         hiders = [element, *element.iterchildren(f"{TEXT}hidden-paragraph")]
         is_hidden = any(hider.get(f"{TEXT}is-hidden") == "true" for hider in hiders)
@@ -190,7 +192,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         raise DocumentFailure("unsupported_format", "the file is not an OpenDocument text")
     omissions = Omissions()
     writer = _Markup(trees, omissions)
-    # text without a colour is not always black: on a dark ground programs write it white
+    # text without a colour is not always black, so the HTML reader must not compare it with its ground
     markup = f'<div style="color:unknown">{writer.inside(body)}{writer.take_notes()}</div>'
     check_length(len(markup) / 8, settings)  # an estimate, as most of it is tags and styles
     blocks = read_fragment(markup, omissions, page=False)

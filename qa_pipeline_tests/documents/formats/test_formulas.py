@@ -71,6 +71,8 @@ SUM = "<mi>a</mi><mo>+</mo><mi>b</mi>"
         ("<msup><mi>e</mi><mrow><mo>-</mo><mi>k</mi><mi>t</mi></mrow></msup>", "e^(-kt)"),
         ("<munderover><mo>∑</mo><mi>i</mi><mi>n</mi></munderover><mi>i</mi>", "∑_i^n i"),
         ('<semantics><mi>x</mi><annotation encoding="TeX">x</annotation></semantics>', "x"),
+        ('<mi>a</mi><mo>=</mo><mi>b</mi><mspace width="1em"/><mi>c</mi><mo>=</mo><mi>d</mi>', "a=b c=d"),
+        ("<msup><mi>x</mi><mrow><mspace/><mi>n</mi></mrow></msup><mspace/>", "x^n"),
     ],
 )
 def test_formulas_of_pages_mean_the_same_on_one_line(maths: str, written: str) -> None:
@@ -88,6 +90,8 @@ def signs(text: str) -> str:
         (f"<m:f><m:num>{signs('a')}</m:num><m:den>{signs('bc')}</m:den></m:f>", "a/(bc)"),
         (f"<m:rad><m:deg>{signs('3')}</m:deg><m:e>{signs('x')}</m:e></m:rad>", "x^(1/3)"),
         (f'<m:d><m:dPr><m:begChr m:val="["/></m:dPr><m:e>{signs("a")}</m:e></m:d>', "[a)"),
+        (f'<m:d><m:dPr><m:endChr m:val=""/></m:dPr><m:e>{signs("a")}</m:e></m:d>', "(a"),
+        (f'<m:d><m:dPr><m:begChr m:val=""/></m:dPr><m:e>{signs("a")}</m:e></m:d>', "a)"),
     ],
 )
 def test_formulas_of_office_files_mean_the_same_on_one_line(maths: str, written: str) -> None:

@@ -195,3 +195,18 @@ def test_raised_lowered_and_struck_out_text_is_read_by_its_style() -> None:
     assert {what: count for what, (_, count) in left_out(parsed).items()} == {
         "deleted_text": 5, "footnote_mark": 1,
     }  # fmt: skip
+
+
+def test_styles_of_headers_leave_styles_of_the_text_with_the_same_name_alone() -> None:
+    hidden = look("P1", 'text:display="none"')
+    bullet = '<text:list-level-style-bullet text:level="1"/>'
+    bullets = f'<text:list-style style:name="L1">{bullet}</text:list-style>'
+    of_headers = f"<office:automatic-styles>{hidden}{bullets}</office:automatic-styles>"
+    common = f"<office:styles>{hidden.replace('P1', 'Base')}</office:styles>"
+    document = f"<office:document-styles {NAMESPACES}>{common}{of_headers}</office:document-styles>"
+    body = '<text:p text:style-name="P1">Seen.</text:p><text:p text:style-name="P2">Secret.</text:p>'
+    listed = f'<text:list text:style-name="L1">{item("three")}</text:list>'
+    styles = look("P1", "") + look("P2", "", "Base") + NUMBERS
+    parsed = read(body + listed, styles, **{"styles.xml": document})
+    assert text_of(parsed) == "Seen.\n\n- 3. three"
+    assert left_out(parsed) == {"hidden": (1, 7)}

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from html import escape
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, is_mark
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ def _is_navigation(
 ) -> bool:
     """Return True if a box with links is navigation.
 
-    All its links stay on the page, or links fill a `div` or `section` without prose, or a paragraph has
-    several links behind a label such as `Available Languages:`. A list of links to other pages is content.
-    `linked` and `plain` count the letters inside and outside links.
+    Its only text is links within the page, or links fill a `div` or `section` without prose, or several links
+    follow at most a label such as `Available Languages:`. A list of links to other pages is content.
+    `linked` and `plain` count the letters inside and outside links; headings in links make `plain` negative.
     """
     stays_on_page = all((link.attributes["href"] or "").startswith("#") for link in links)
     if plain <= 0 and stays_on_page:
@@ -127,7 +127,7 @@ _TAG = re.compile(r"<[^<>]*>")
 
 
 def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bool = True) -> None:
-    """Remove hidden, deleted and repeated parts; with `page`, also menus and asides known by their names."""
+    """Mark shifted text; remove hidden, deleted and repeated parts, and with `page` menus and asides."""
     for node in tree.css("template"):
         # It keeps its text in a tree apart, where elements around it do not see it.
         omissions.add("script", _TAG.sub("", node.html or ""))
@@ -135,14 +135,14 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
     _write_widgets(tree)
     sheet_styles, shown = _apply_sheets(tree)
     inline_styles = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]
-    for attribute, name in _ATTRIBUTES.items():
-        coloured = tree.css(f"[{attribute}]")
-        inline_styles += [(node, f"{name}:{node.attributes[attribute]}") for node in coloured]
+    for name, css_name in _ATTRIBUTES.items():
+        inline_styles += [(node, f"{css_name}:{node.attributes[name]}") for node in tree.css(f"[{name}]")]
     styles = [*sheet_styles, *inline_styles]
     hidden = [node for node, style in sheet_styles if _HIDING.search(style) and node.mem_id not in shown]
     hidden += [node for node, style in inline_styles if _HIDING.search(style)]
     hidden += _find_blended(tree, styles)
     for node, style in styles:
+        # between these signs `settle` writes it, as text of `sup` and `sub`
         if node.tag in _INSIDE_LINES and (match := _SHIFTED.search(style)):
             node.insert_before(RAISED if match["up"] else LOWERED)
             node.insert_after(LEVEL)
@@ -176,15 +176,11 @@ def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str
     sheets = "\n".join(node.text() for node in tree.css("style:not([media*=print])"))
     # the selectors and the style of each rule, as of `p, td {color: red`
     rules = (rule.rpartition("{")[::2] for rule in _UNAPPLIED.sub("", sheets).split("}"))
-    relevant = (
-        (selector, style)
-        for selectors, style in rules
-        if _RELEVANT.search(style)
-        for selector in selectors.split(",")
-    )
+    relevant = ((selectors.split(","), style) for selectors, style in rules if _RELEVANT.search(style))
+    by_selector = ((selector, style) for selectors, style in relevant for selector in selectors)
     styles: list[tuple[LexborNode, str]] = []
     shown: set[int] = set()
-    for selector, style in islice(relevant, _MOST_RULES):
+    for selector, style in islice(by_selector, _MOST_RULES):
         with suppress(SelectolaxError):  # browsers ignore a wrong selector, too
             nodes = tree.css(selector)
             styles += [(node, style) for node in nodes]
@@ -209,9 +205,8 @@ def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]
     blended = []
     for node in coloured.values():
         parts = {part.mem_id for part in node.css("*")} - {node.mem_id}
-        has_coloured_part = not parts.isdisjoint(coloured)
         ink, paper = _nearest(node, inks, default_ink), _nearest(node, papers, default_paper)
-        if not has_coloured_part and looks_alike(ink, paper):
+        if parts.isdisjoint(coloured) and looks_alike(ink, paper):  # a coloured part may be visible
             blended.append(node)
     return blended
 
@@ -258,6 +253,7 @@ _BOX_HEADINGS = f":is(div, section, blockquote, aside):is({_ASIDES}) :is(h1, h2,
 
 def _write_widgets(tree: "LexborHTMLParser") -> None:
     """Write check boxes, choices and icons as text, and labels of boxes and tabs as their titles."""
+    # buttons of a `tabbed-set` only switch its tabs
     for node in tree.css(":is(input[type=checkbox], input[type=radio]):not(.tabbed-set > *)"):
         following = node.next.text_content if node.next is not None else None
         gap = "" if following and following[0].isspace() else " "
@@ -265,7 +261,8 @@ def _write_widgets(tree: "LexborHTMLParser") -> None:
     for node in tree.css("select:has(option[selected])"):
         node.replace_with(", ".join(option.text().strip() for option in node.css("option[selected]")))
     for cell in tree.css("td:has(img, svg, i, [aria-label]), th:has(img, svg, i, [aria-label])"):
-        if not cell.text(deep=True).strip() or cell.css_first("svg title") is not None:
+        # titles and letters of drawings are no text of the cell
+        if visible(cell.text()) <= sum(visible(drawing.text()) for drawing in cell.css("svg")):
             _write_icons(cell)
     for heading in tree.css(_BOX_HEADINGS):
         heading.attrs["class"] = "admonition-title"
@@ -280,10 +277,9 @@ def _write_icons(cell: "LexborNode") -> None:
     """Replace the content of a cell by the names of its icons, such as `yes`."""
     names = []
     for icon in cell.css(_ICONS):
-        title = icon.css_first("title")
-        attributes = icon.attributes
-        name = attributes.get("alt") or attributes.get("aria-label") or attributes.get("title")
-        names.append(" ".join((name or (title.text() if title is not None else "")).split()))
+        stated = (icon.attributes.get(name) for name in ("alt", "aria-label", "title"))
+        titles = (title.text() for title in icon.css("title"))
+        names.append(" ".join(next(filter(None, chain(stated, titles)), "").split()))
     if any(names):
         cell.inner_html = escape(", ".join(dict.fromkeys(filter(None, names))))
 

@@ -44,8 +44,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 def read_fragment(markup: str, omissions: Omissions, *, page: bool = True) -> list[Block]:
     """Return the blocks of HTML inside another format; all of it counts as content.
 
-    `page` removes menus and asides as on a page of a site; False suits HTML that was written from another
-    format. Raises a DocumentFailure (`nested_too_deep`).
+    `page` removes menus and asides, as on a page of a site. Raises a DocumentFailure (`nested_too_deep`).
     """
     tree = parse_tree(markup)
     count_comments(tree, omissions)
@@ -71,7 +70,7 @@ def parse_tree(markup: str) -> "LexborHTMLParser":
     tags = _TAG.findall(markup) if markup.count("<") > _DEEPEST else []  # fewer cannot nest too deep
     depth = 0
     for closing, name in tags:
-        if name.lower() not in _NO_END_TAG:  # others may lack it, and would only add to the depth
+        if name.lower() not in _NO_END_TAG:  # elements of that set may lack an end tag
             depth = max(depth - 1, 0) if closing else depth + 1
             if depth > _DEEPEST:
                 detail = f"elements are nested more than {_DEEPEST} levels deep"
@@ -88,9 +87,9 @@ def _describe(tree: "LexborHTMLParser") -> dict[str, Any]:
     links = {  # the first of each kind
         node.attributes.get("rel"): node.attributes.get("href") for node in reversed(tree.css("link[rel]"))
     }
-    # "FAQ — restic documentation" says more than its heading "FAQ"
     return {
-        "title": title if title and heading in title else None,  # the heading is found in the text
+        # "FAQ — restic documentation" says more than "FAQ"; without a title, a later step takes the heading
+        "title": title if title and heading in title else None,
         "language": declared_language(language),
         "source_uri": links.get("canonical"),
         "licence": links.get("license"),
@@ -106,7 +105,7 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
     if tree.head is not None and (title := tree.head.text()).strip():
         omissions.add("metadata", title)
     text = body.text()
-    candidates = (nodes[0] for nodes in map(body.css, _MAIN) if len(nodes) == 1)  # several are its parts
+    candidates = (nodes[0] for nodes in map(body.css, _MAIN) if len(nodes) == 1)  # several are parts of it
     main = next((node for node in candidates if len(node.text()) >= _LEAST_SHARE * len(text)), body)
     if main is not body:
         around = visible(text) - visible(main.text())

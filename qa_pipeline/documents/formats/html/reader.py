@@ -40,7 +40,7 @@ def _is_block(tag: str) -> bool:
 _LAYOUT = "table table, table h1, table h2, table h3, table section, table article"
 """Parts that show that a table without names of columns lays out a page."""
 _DEEPEST_TABLE = 10  # tables in tables; deeper tables are read without their rows
-_CODE_BLANKS = re.compile(r"[ \t\r]+")  # of the markup; only non-breaking spaces indent
+_CODE_BLANKS = re.compile(r"[ \t\r]+")  # outside `pre` blanks collapse; only non-breaking ones indent
 _NUMBER = re.compile(r"\s*(-?[0-9]{1,9})")
 _STYLES: dict[str, Style] = {"a": "letters", "i": "roman"}
 _DIGIT = re.compile(r"\d")
@@ -140,7 +140,8 @@ class Reader:
         self.is_new_item = False
         self._write_label()
         if self.terms:
-            self.described = self._take_terms().rstrip(" :")
+            self.described = ", ".join(self.terms).rstrip(" :")
+            self.terms.clear()
         is_description = self.items[-1:] == ["dd"] and self.described is not None
         self._write_item(f"{self.described}: {text.strip()}" if is_description else text)
 
@@ -164,12 +165,9 @@ class Reader:
     def _write_terms(self) -> None:
         """Write terms without a description in prose as an item of their own."""
         if self.terms:
-            self._write_item(self._take_terms())
+            self._write_item(", ".join(self.terms))
+            self.terms.clear()
             self.is_new_item = False
-
-    def _take_terms(self) -> str:
-        terms, self.terms = self.terms, []
-        return ", ".join(terms)
 
     def _enter(self, tag: str, node: "LexborNode") -> None:
         """Record the block that an element begins: a heading, a list item, code or a quote."""
@@ -179,13 +177,14 @@ class Reader:
             self.is_label = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
             self.level = 0 if self.is_label else HEADINGS.get(tag, self.level)
         elif tag in LISTS:
-            self._write_terms()
+            self._write_terms()  # as a description that begins with a list cannot take them
             self._write_marker()
             self.lists.append(_start_list(node) if tag == "ol" else None)
             self.is_new_item = False
             self.described = None
         elif tag in ("li", "dd"):
             self.is_new_item = True
+            # in `pre`, items become lines of code, without numbers
             ordered_list = self.lists[-1] if self.lists and tag == "li" and not self.verbatim else None
             stated_number = _read_integer(node.attributes.get("value"))
             self.marker = ordered_list.number(stated_number) if ordered_list else None
@@ -278,9 +277,9 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
 
 
 def _mark_heads(rows: Sequence[Sequence[Cell]], head_count: int) -> list[list[Cell]]:
-    """Return the rows with header cells only in heads, and in titles over the whole table.
+    """Return the rows, those of data written in `th` with plain cells, and titles with header cells.
 
-    `head_count` rows are in `thead`; other rows with `th` may be heads or data.
+    A title fills the width of the table; `head_count` rows are in `thead`.
     """
     marked: list[list[Cell]] = []
     width = max((sum(cell.columns for cell in row) for row in rows), default=0)
@@ -289,12 +288,8 @@ def _mark_heads(rows: Sequence[Sequence[Cell]], head_count: int) -> list[list[Ce
         is_title = len(row) == 1 and width > 1 and row[0].columns == width
         is_head = len(row) > 1 and all(cell.header for cell in row if cell.text)
         is_below_head = has_head and number >= head_count
-        # some pages write rows of data with `th`
         is_data = is_head and is_below_head and not _is_further_head(marked, row)
-        if is_title or is_data:
-            marked.append([replace(cell, header=is_title) for cell in row])
-        else:
-            marked.append(list(row))
+        marked.append([replace(cell, header=is_title) if is_title or is_data else cell for cell in row])
         has_head = has_head or is_head
     return marked
 
@@ -302,12 +297,15 @@ def _mark_heads(rows: Sequence[Sequence[Cell]], head_count: int) -> list[list[Ce
 def _is_further_head(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bool:
     """Return True if a row of `th` below a head is a head itself.
 
-    Right below the head that takes spans or units; further down, a row without numbers other than years.
+    Directly below a head it is one if the head has spans or the row has units, such as `(kg)`; further down,
+    if it has no numbers other than years.
     """
+    is_directly_below = all(cell.header for cell in above[-1] if cell.text)
+    if is_directly_below and any(cell.columns > 1 or cell.rows > 1 for cell in above[-1]):
+        return True
     texts = [cell.text for cell in row[1:] if cell.text]  # the first cell may name the row
-    if all(cell.header for cell in above[-1] if cell.text):
-        has_spans = any(cell.columns > 1 or cell.rows > 1 for cell in above[-1])
-        return has_spans or all(text[0] in "([" for text in texts)
+    if is_directly_below or not texts:
+        return texts != [] and all(text[0] in "([" for text in texts)
     return not any(_DIGIT.search(text) and not _YEAR.fullmatch(text) for text in texts)
 
 

@@ -83,8 +83,8 @@ class _Writer:
         }
         self.omissions = omissions
         self.following: list[str] = []  # notes and boxes as HTML, to be written after the paragraph or table
-        self.has_white_paper = True
-        self.tables = 0  # around the element
+        self.has_white_paper = True  # until the document states another ground
+        self.tables = 0  # the number of tables around the element
 
     def write_document(self, document: "_Element") -> str:
         """Return the main part as HTML; notes that it does not refer to are counted."""
@@ -140,7 +140,7 @@ class _Writer:
                 return symbol  # "" for a sign without a known letter, which is counted
             case "footnoteReference" | "endnoteReference":
                 note = self.notes.pop((str(element.tag), element.get(f"{WORD}id", "")), ())
-                text = "".join(map(self._write, note))
+                text = "".join(map(self._write, note))  # first, as this may replace `following`
                 self.following.append(text)
         return ""
 
@@ -241,7 +241,8 @@ class _Writer:
         heights = _find_heights(rows)
         lines = []
         for row in rows:
-            line = ""
+            skipped = _skipped_by(row)
+            line = f'<td colspan="{skipped}"></td>' if skipped else ""
             for cell in _inner(row, _CELL):
                 if height := heights.get(cell, 1):  # 0 for a cell that one above covers
                     spans = f'colspan="{_width_of(cell)}" rowspan="{height}"'
@@ -257,7 +258,8 @@ def _find_heights(rows: "list[_Element]") -> "dict[_Element, int]":
     heights: dict[_Element, int] = {}
     merged: dict[int, _Element] = {}  # the last merged cell of each column
     for row in rows:
-        column = 0
+        column = _skipped_by(row)
+        merged = {other: cell for other, cell in merged.items() if other >= column}
         for cell in _inner(row, _CELL):
             merge = cell.find(f"{WORD}tcPr/{WORD}vMerge")
             if merge is None:
@@ -271,6 +273,10 @@ def _find_heights(rows: "list[_Element]") -> "dict[_Element, int]":
                 heights[cell] = 0
             column += _width_of(cell)
     return heights
+
+
+def _skipped_by(row: "_Element") -> int:
+    return read_number(value_of(row, f"trPr/{WORD}gridBefore"), 0)  # columns before its first cell
 
 
 def _width_of(cell: "_Element") -> int:

@@ -137,7 +137,7 @@ class Numbering:
             {child.get(f"{name}Id", ""): child for child in elements if child.tag == name}
             for name in (f"{WORD}abstractNum", f"{WORD}num")
         )
-        # by the style whose list they define
+        # the abstract list that defines the list of a style, by the style
         by_style = {value_of(abstract, "styleLink"): key for key, abstract in abstracts.items()}
         self._lists = {key: _read_list(element, abstracts, by_style) for key, element in lists.items()}
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)
@@ -185,7 +185,7 @@ def _read_list(
     element: "_Element", abstracts: "Mapping[str, _Element]", by_style: Mapping[str, str]
 ) -> _List:
     """Return the list of a `num`, with the levels of its abstract list and its own changes."""
-    # an abstract list may only name a style, and the list of that style defines the levels
+    # an abstract list may only name a style; `by_style` has the abstract list that defines its levels
     abstract_id = value_of(element, "abstractNumId")
     linked_style = value_of(abstracts.get(abstract_id), "numStyleLink")
     abstract_id = by_style.get(linked_style, abstract_id) if linked_style else abstract_id

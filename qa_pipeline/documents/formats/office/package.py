@@ -88,7 +88,7 @@ def report_damage(detail: str) -> Iterator[None]:
         raise DocumentFailure("damaged", detail) from error
 
 
-def parse_xml(content: bytes, *, declared_type: bool = False) -> "_Element":
+def parse_xml(content: bytes, *, allows_doctype: bool = False) -> "_Element":
     """Return the root of an XML document; entities stay unresolved. Raises a DocumentFailure."""
     from lxml import etree
 
@@ -104,7 +104,7 @@ def parse_xml(content: bytes, *, declared_type: bool = False) -> "_Element":
         # The message of the library may quote the document; the line number does not.
         raise DocumentFailure("damaged", f"the XML of a part is malformed at line {error.lineno}") from error
     # Formats of XML parts forbid document types, which only attacks need.
-    if not declared_type and root.getroottree().docinfo.internalDTD is not None:
+    if not allows_doctype and root.getroottree().docinfo.internalDTD is not None:
         raise DocumentFailure("damaged", "a part of the file declares entities or a document type")
     return root
 

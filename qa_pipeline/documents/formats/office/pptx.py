@@ -49,6 +49,8 @@ _SMALLEST = 100  # hundredths of a point
 _WHITES = frozenset({"FFFFFF", "ffffff", "bg1", "lt1"})
 _GROUNDS = (f"{SLIDES}bgPr", f"{SLIDES}pic", f"{SLIDES}graphicFrame", f"{SLIDES}style", f"{DRAWING}highlight")
 _FILLS = tuple(f"{DRAWING}{name}Fill" for name in ("solid", "grad", "blip", "patt", "grp"))
+_THEMED, _FIRST_FILL = f"{SLIDES}bgRef", "1001"  # the first fill for grounds (ISO 29500-1, 19.3.1.3)
+_COLOUR_MAPS = (f"{SLIDES}clrMap", f"{DRAWING}overrideClrMapping")
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
@@ -118,8 +120,7 @@ class _Reader:
         left, top, width, height = shape.left, shape.top, shape.width, shape.height
         if None in (left, top, width, height):  # they come from the layout
             return True
-        is_within_sides = left < self.width and left + width > 0
-        shows = is_within_sides and top < self.height and top + height > 0
+        shows = -width < left < self.width and -height < top < self.height
         if not shows:
             self._leave_out(shape.element, "hidden")
         return bool(shows)
@@ -151,8 +152,8 @@ class _Reader:
         for paragraph in _paragraphs_of(shape):
             properties = paragraph.find(f"{DRAWING}pPr")
             level = 0 if properties is None else min(read_number(properties.get("lvl"), 0), _DEEPEST)
-            bullets = () if properties is None else (part for part in properties if part.tag in _BULLETS)
-            bullet = next(iter(bullets), None)
+            bullets = (part for part in paragraph.iterfind(f"{DRAWING}pPr/*") if part.tag in _BULLETS)
+            bullet = next(bullets, None)
             line = self._write_line(paragraph)
             lists = {depth: numbered for depth, numbered in lists.items() if depth <= level}  # deeper end
             if line and bullet is not None and bullet.tag == _NUMBERED:
@@ -209,8 +210,8 @@ class _Reader:
             return self._leave_out(run, "deleted_text")
         if read_number(properties.get("sz"), _SMALLEST) < _SMALLEST:
             return self._leave_out(run, "hidden")
-        colour = properties.find(f"{DRAWING}solidFill/*")  # with children such as a shade it is not white
-        if self.has_white_slide and colour is not None and colour.get("val") in _WHITES and not len(colour):
+        colour = properties.find(f"{DRAWING}solidFill/*")
+        if self.has_white_slide and colour is not None and _is_white_colour(colour):
             return self._leave_out(run, "hidden")
         shift = shift_of(properties.get("baseline", "0"))
         return f"<{shift}>{text}</{shift}>" if shift and text else text
@@ -218,13 +219,21 @@ class _Reader:
 
 def _is_white(slide: "Slide") -> bool:
     """Return True if nothing can lie behind the text of a slide, so that white text is invisible."""
-    master = slide.slide_layout.slide_master.element
-    for holder in (slide.element, slide.slide_layout.element, master):
+    layout = slide.slide_layout
+    for holder in (slide.element, layout.element, layout.slide_master.element):
         fills = (fill for shape in holder.iter(f"{SLIDES}spPr") for fill in shape.iter(*_FILLS))
-        if next(chain(holder.iter(*_GROUNDS), fills), None) is not None:
+        # the other fills of a theme may be pictures or gradients
+        themed = (ground for ground in holder.iter(_THEMED) if ground.get("idx") != _FIRST_FILL)
+        dark = (colour for colour in holder.iterfind(f".//{_THEMED}/*") if not _is_white_colour(colour))
+        # a map may give the ground `bg1` a dark colour
+        mapped = (colours for colours in holder.iter(*_COLOUR_MAPS) if colours.get("bg1") != "lt1")
+        if next(chain(holder.iter(*_GROUNDS), fills, themed, dark, mapped), None) is not None:
             return False
-    colour_map = master.find(f"{SLIDES}clrMap")  # it may give the ground `bg1` a dark colour
-    return colour_map is None or colour_map.get("bg1") == "lt1"
+    return True
+
+
+def _is_white_colour(colour: "_Element") -> bool:
+    return colour.get("val") in _WHITES and not len(colour)  # a child such as a shade changes it
 
 
 def _role_of(shape: "BaseShape") -> str | None:

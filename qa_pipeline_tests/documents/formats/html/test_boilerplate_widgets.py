@@ -34,8 +34,9 @@ def test_the_name_of_an_icon_stands_in_a_cell_that_has_nothing_else(way: str) ->
     assert texts(table(*cells)) == ["Plan: Backups | Basic: No | Pro: Yes"]
 
 
-def test_a_picture_beside_text_is_left_out() -> None:
-    assert texts(table("<img alt='Logo'> 5", "6")) == ["Plan: Backups | Basic: 5 | Pro: 6"]
+@pytest.mark.parametrize("icon", ["<img alt='Logo'>", CELLS["drawing"].format("info")])
+def test_a_picture_beside_text_is_left_out(icon: str) -> None:
+    assert texts(table(f"{icon} 5", "6")) == ["Plan: Backups | Basic: 5 | Pro: 6"]
 
 
 def test_check_boxes_and_drop_downs_have_their_state() -> None:

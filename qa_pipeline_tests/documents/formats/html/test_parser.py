@@ -221,6 +221,10 @@ def table_of(*rows: str) -> str:
         (table_of("!Syntax:|<code>Check\n on</code>", "!Default:|Off"), ["Syntax: Check on", "Default: Off"]),
         (table_of("!Name|!Weight", "!|!(kg)", "Bolt|2"), ["Name: Bolt | Weight (kg): 2"]),
         (
+            table_of("!Name|!Weight", "!Tools|!", "Bolt|2", "!More|!", "Nut|1"),
+            ["Name: Tools", "Name: Bolt | Weight: 2", "Name: More", "Name: Nut | Weight: 1"],
+        ),
+        (
             table_of("!Item|!2029", "Bolt|1", "!Item|!2031", "Bolt|3"),
             ["Item: Bolt | 2029: 1", "Item: Bolt | 2031: 3"],
         ),

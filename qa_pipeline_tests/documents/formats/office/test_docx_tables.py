@@ -60,6 +60,23 @@ def test_a_first_row_in_bold_or_over_figures_names_the_columns() -> None:
     assert lines(plain("Anna", "Lund"), plain("Bo", "Kiel")) == ["Anna | Lund", "Bo | Kiel"]
 
 
+def test_cells_of_a_row_that_begins_further_right_stay_in_their_columns() -> None:
+    later = '<w:gridBefore w:val="1"/>'
+    head = plain("Item", "Price", "Unit", bold=True)
+    first = row(*(cell(paragraph(run(text))) for text in ("Nail", "2")), merged("kr", "restart"))
+    second = row(cell(paragraph(run("3"))), merged("", "continue"), properties=later)
+    last = row(merged("Screw", "restart"), *(cell(paragraph(run(text))) for text in ("4", "euro")))
+    third = row(merged("", "continue"), *(cell(paragraph(run(text))) for text in ("5", "euro")))
+    assert lines(head, first, second, last, third) == [
+        "Item: Nail | Price: 2 | Unit: kr", "Price: 3 | Unit: kr",
+        "Item: Screw | Price: 4 | Unit: euro", "Item: Screw | Price: 5 | Unit: euro",
+    ]  # fmt: skip
+
+
+def merged(text: str, state: str) -> str:
+    return cell(paragraph(run(text)), f'<w:vMerge w:val="{state}"/>')
+
+
 def test_hidden_and_deleted_rows_and_cells_are_left_out_and_counted() -> None:
     gone = row(cell(paragraph(run("old"))), cell(paragraph(run("row"))), properties='<w:del w:id="1"/>')
     half = row(cell(paragraph(run("kept"))), cell(paragraph(run("cell")), '<w:cellDel w:id="2"/>'))

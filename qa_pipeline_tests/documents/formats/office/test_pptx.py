@@ -235,6 +235,35 @@ def test_white_text_is_seen_on_a_dark_slide_alone(ground: str | None, seen: bool
     assert bool(outline(read(made))) == seen
 
 
+def ground(index: int, colour: str) -> str:
+    return f'<p:bg><p:bgRef idx="{index}"><a:schemeClr val="{colour}"/></p:bgRef></p:bg>'
+
+
+@pytest.mark.parametrize(
+    ("markup", "seen"),
+    [
+        (ground(1001, "bg1"), False),
+        (ground(1001, "tx1"), True),
+        (ground(1003, "bg1"), True),
+        (ground(1001, "bg1").replace("/></p:bgRef", '><a:shade val="5000"/></a:schemeClr></p:bgRef'), True),
+        ("<p:clrMapOvr><a:masterClrMapping/></p:clrMapOvr>", False),
+        ('<p:clrMapOvr><a:overrideClrMapping bg1="dk1" tx1="lt1"/></p:clrMapOvr>', True),
+    ],
+)
+def test_white_text_is_seen_on_a_dark_colour_of_the_theme(markup: str, seen: bool) -> None:
+    made = Presentation()
+    slide = add(made, BLANK)
+    element = parse_xml(f"<p:x {NAMESPACES}>{markup}</p:x>")[0]
+    for old in slide._element.findall(element.tag):
+        slide._element.remove(old)
+    if element.tag.endswith("}bg"):
+        slide._element.cSld.insert(0, element)
+    else:
+        slide._element.append(element)
+    add_xml(slide, word(inside=WHITE))
+    assert bool(outline(read(made))) == seen
+
+
 def test_numbered_items_have_the_numbers_that_powerpoint_shows() -> None:
     made = Presentation()
     numbered = '<a:pPr lvl="{}"><a:buFont typeface="+mj-lt"/><a:buAutoNum type="{}" {}/></a:pPr>'
