@@ -41,8 +41,11 @@ _KEPT_INLINE = re.compile(r"<(/?)(br|sup|sub|del|s|strike|span|font)\b([^<>]*)>"
 _COMPONENT = re.compile(r"<[A-Z][\w.]*\s[^<>]*\b(?:label|title)=[\"']([^\"'<>]+)[\"'][^<>]*>")
 """The start of a component of MDX whose label is a heading, such as `<TabItem label="Linux">`."""
 _JSX_COMMENT = re.compile(r"\{/\*(.*?)\*/\}", re.DOTALL)
-_MODULE = re.compile(r"(?:(?:import|export)\s[^\n]*[='\";][^\n]*(?:\n|\Z))+")
-"""A paragraph of MDX that only imports and exports."""
+_MODULE = re.compile(
+    r"(?:(?:import\s|export\s+(?:(?:async|class|const|default|enum|function|interface|let|type|var)\b|[{*]))"
+    r"[^\n]*[='\";][^\n]*(?:\n|\Z))+"
+)
+"""A paragraph of MDX that only imports and exports, unlike `export NAME=value` of a shell."""
 _ICONS = {":white_check_mark:": "✓", ":heavy_check_mark:": "✓", ":x:": "✗", ":heavy_multiplication_x:": "✗"}
 """Yes and no as code hosts draw them in tables."""
 

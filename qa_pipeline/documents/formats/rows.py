@@ -64,8 +64,9 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
             lines.append(_write_row(texts, titles, keyed=first_cell.header))
         elif is_caption:
             lines.append(first_cell.text)
-        elif heads and not used:  # a second row of names
-            joined = zip_longest(names, (cell.text for cell in row), fillvalue="")
+        elif heads and not used:  # a further row of names, some of which may span the row above too
+            above = set(map(id, heads[-1]))
+            joined = zip_longest(names, ("" if id(cell) in above else cell.text for cell in row), fillvalue="")
             names = [upper if upper == lower else f"{upper} {lower}".strip() for upper, lower in joined]
             heads.append(row)
         else:
@@ -92,10 +93,11 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     for row in rows:
         line: list[Cell] = []
         pending = list(reversed(row))  # its cells to come, in reverse
-        while pending or len(line) in spanning:
+        from_above, spanning = spanning, {}
+        while pending or (from_above and repeats_left > 0):
             column = len(line)
-            if column in spanning:
-                cell, rows_left = spanning.pop(column)
+            if column in from_above or not pending:  # a short row may end before a cell from above
+                cell, rows_left = from_above.pop(column, (Cell(""), 0))
                 repeats_left -= 1
                 if rows_left > 1 and repeats_left > 0:
                     spanning[column] = (cell, rows_left - 1)
@@ -103,11 +105,15 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
                 continue
             cell = pending.pop()
             width = min(cell.columns, _WIDEST)
-            if any(other in spanning for other in range(column, column + width)):
+            columns = range(column, column + max(1, min(width, _WIDEST - column)))
+            if not from_above.keys().isdisjoint(columns):
                 cell = replace(cell, text=cell.text + SIGNS["table"])
-            for other in range(column, column + max(1, min(width, _WIDEST - column))):
-                if cell.rows > 1 and repeats_left > 0:
-                    spanning[other] = (cell, min(cell.rows, _TALLEST) - 1)
+            for other in columns:
+                lower, rows_left = from_above.pop(other, (cell, 0))  # goes on below the cell that covers it
+                if cell.rows > 1:
+                    lower, rows_left = cell, min(cell.rows, _TALLEST)
+                if rows_left > 1 and repeats_left > 0:
+                    spanning[other] = (lower, rows_left - 1)
                 line.append(cell)
         grid.append(line)
     return grid

@@ -137,7 +137,6 @@ def _count_head_rows(rows: Sequence[_Row]) -> int:
 
 _DELIMITERS = "\t;|,"  # a comma comes last, as it may be decimal
 _LEAST_SHARE = 0.5  # of the rows: a delimiter gives at least as many the same width
-_SAMPLE = 500_000  # characters from which the delimiter is chosen
 _NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which does not occur in texts
 
 
@@ -146,7 +145,7 @@ def parse_csv(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n")
     # it applies to the process, so it is only raised
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-    delimiter = _choose_delimiter(text[:_SAMPLE])
+    delimiter = _choose_delimiter(text)
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)
     cells: list[_Row] = []
     try:
@@ -162,11 +161,11 @@ def parse_csv(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return ParsedFile(blocks=blocks, left_out=omissions.record())
 
 
-def _choose_delimiter(sample: str) -> str:
+def _choose_delimiter(text: str) -> str:
     """Return the delimiter that gives most of the first rows the same number of cells."""
     shares = dict.fromkeys(_DELIMITERS, 0.0)
     for delimiter in _DELIMITERS:
-        reader = csv.reader(io.StringIO(sample), delimiter=delimiter, skipinitialspace=True, strict=True)
+        reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)
         with suppress(csv.Error):  # its quotes do not pair up
             widths = Counter(len(row) for row in islice(reader, SAMPLE_ROWS) if row)
             ((width, count),) = widths.most_common(1) or [(0, 0)]  # cells, and rows with so many

@@ -277,15 +277,16 @@ def _unquote(text: str) -> str:
 def show_moment(moment: date | time | timedelta, form: str) -> str:
     """Return a date, time or duration in the order of ISO 8601, as far as its format shows it."""
     if isinstance(moment, timedelta):
-        minutes, seconds = divmod(int(moment.total_seconds()), 60)
-        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
-    letters = set(_LITERAL.sub("", form).lower())  # of the format, such as those of `yyyy-mm-dd hh:mm`
+        total = int(moment.total_seconds())
+        minutes, seconds = divmod(abs(total), 60)
+        return f"{'-' if total < 0 else ''}{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+    letters = set("ymdhs").intersection(_LITERAL.sub("", form).lower())  # none of `General` or `@`
     clock = f"{moment:%H:%M:%S}" if isinstance(moment, datetime | time) else ""
-    shows_no_day = bool(letters) and letters.isdisjoint("yd")
-    if isinstance(moment, time) or (isinstance(moment, datetime) and shows_no_day):
+    shows_only_clock = letters.isdisjoint("yd") and not letters.isdisjoint("hs")  # `m` alone is a month
+    if isinstance(moment, time) or (isinstance(moment, datetime) and shows_only_clock):
         return clock
     day = moment.isoformat()[:10]
-    if "y" in letters and "d" not in letters:  # `mmm yyyy` shows no day
+    if letters == {"m"} or ("y" in letters and "d" not in letters):  # `mmm` and `mmm yyyy` show no day
         day = day[:7] if "m" in letters else day[:4]
     shows_clock = "h" in letters or (not letters and clock != "00:00:00")
     return f"{day} {clock}" if clock and shows_clock else day
