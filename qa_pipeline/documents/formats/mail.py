@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
@@ -89,8 +89,8 @@ class _Reader:
         children = list(part.get_payload()) if part.is_multipart() else []
         if kind == "message/rfc822" and children:
             yield from self.read_message(children[0], level + 1)
-        elif kind == "multipart/alternative" and (version := self._choose_version(part)) is not None:
-            yield from self._read_text(version, level)
+        elif kind == "multipart/alternative" and children:
+            yield from self._read_versions(children, level)
         elif children:
             for child in children:
                 yield from self._read_part(child, level)
@@ -99,19 +99,28 @@ class _Reader:
         elif _payload_of(part)[0].strip():
             self.omissions.add("attachment")
 
-    def _choose_version(self, part: Message) -> Message | None:
-        """Return the plain version of a text, or the HTML version if the plain text is cut."""
-        texts = [leaf for leaf in part.walk() if _is_text(leaf)]
-        versions = {text.get_content_type(): text for text in reversed(texts)}  # the first of each type
-        plain, rich = versions.get("text/plain"), versions.get("text/html")
-        if plain is None or rich is None:
-            return plain or rich
-        trial = _Reader(self.settings)  # its omissions are not counted
-        plain_length = sum(len(block.text) for block in trial._read_text(plain, 1))
-        rich_length = sum(len(block.text) for block in trial._read_text(rich, 1))
-        takes_plain = plain_length >= max(_LEAST_SHARE * rich_length, 1)
-        self.omissions.count("alternative", 1, rich_length if takes_plain else plain_length)
-        return plain if takes_plain else rich
+    def _read_versions(self, versions: Sequence[Message], level: int) -> Iterator[Block]:
+        """Yield the blocks of the plain version of a text, or of the HTML version if the plain text is cut."""
+        readings: list[tuple[list[Block], Omissions]] = []
+        first: dict[str, tuple[list[Block], Omissions]] = {}  # by the type of their first text
+        for version in versions:
+            trial = _Reader(self.settings)
+            readings.append((list(trial._read_part(version, level)), trial.omissions))
+            texts = (leaf for leaf in version.walk() if _is_text(leaf) and not leaf.is_multipart())
+            for text in islice(texts, 1):
+                first.setdefault(text.get_content_type(), readings[-1])
+        plain, rich = first.get("text/plain"), first.get("text/html")
+        chosen = plain or rich
+        if plain and rich and _length(plain[0]) < max(_LEAST_SHARE * _length(rich[0]), 1):
+            chosen = rich
+        for reading in readings:
+            blocks, omissions = reading
+            if chosen is None or reading is chosen:
+                yield from blocks
+                self.omissions.update(omissions.record())
+            else:  # what it leaves out is not counted, except for its attachments
+                self.omissions.count("alternative", 1 if blocks else 0, _length(blocks))
+                self.omissions.count("attachment", omissions.pieces["attachment"], 0)
 
     def _read_text(self, part: Message, level: int) -> list[Block]:
         """Return the blocks of a plain or HTML part, its headings below `level`."""
@@ -161,6 +170,10 @@ def _mark_earlier(blocks: Sequence[Block]) -> Iterator[Block]:
             yield replace(block, kind="quote", text=f"{text}{SIGNS['quoted']}")
         else:
             yield block
+
+
+def _length(blocks: Iterable[Block]) -> int:
+    return sum(len(block.text) for block in blocks)
 
 
 def _payload_of(part: Message) -> tuple[bytes, str]:

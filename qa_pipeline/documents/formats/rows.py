@@ -66,7 +66,9 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
             lines.append(first_cell.text)
         elif heads and not used:  # a further row of names, some of which may span the row above too
             above = set(map(id, heads[-1]))
-            joined = zip_longest(names, ("" if id(cell) in above else cell.text for cell in row), fillvalue="")
+            joined = zip_longest(
+                names, ("" if id(cell) in above else cell.text for cell in row), fillvalue=""
+            )
             names = [upper if upper == lower else f"{upper} {lower}".strip() for upper, lower in joined]
             heads.append(row)
         else:
