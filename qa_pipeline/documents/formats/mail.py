@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
-from itertools import islice, zip_longest
+from itertools import zip_longest
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
@@ -27,7 +27,6 @@ from qa_pipeline.text.language import declared_language
 
 _SHOWN_HEADERS = ("From", "To", "Cc", "Date")
 _MAIL_HEADERS = frozenset(["from", "to", "subject", "date", "received", "message-id", "mime-version"])
-"""A file without any of these headers is not an e-mail."""
 _TEXT_TYPES = ("text/plain", "text/html", "text/markdown", "multipart")
 """A `multipart` without parts lacks its boundary and is text."""
 _LONGEST_HEADER = 10_000  # characters: the time to decode one grows with the square of its length
@@ -43,7 +42,7 @@ _EARLIER = re.compile(
     re.DOTALL,
 )
 """How mail programs begin the mail that is answered below."""
-_FORWARD = re.compile(r"\s*(?:fwd?|wg|vb)\s*:", re.IGNORECASE)
+_FORWARD = re.compile(r"\s*(?:fwd?|wg|vb)\s*:", re.IGNORECASE)  # of mail whose content is earlier mail
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -100,26 +99,27 @@ class _Reader:
             self.omissions.add("attachment")
 
     def _read_versions(self, versions: Sequence[Message], level: int) -> Iterator[Block]:
-        """Yield the blocks of the plain version of a text, or of the HTML version if the plain text is cut."""
-        readings: list[tuple[list[Block], Omissions]] = []
-        first: dict[str, tuple[list[Block], Omissions]] = {}  # by the type of their first text
+        """Yield the blocks of the plain version of a text, or of the HTML if the plain one is cut."""
+        readings: list[tuple[str, int, list[Block], Omissions]] = []
         for version in versions:
+            leaves = (leaf for leaf in version.walk() if not leaf.is_multipart())
+            first_type = next((leaf.get_content_type() for leaf in leaves if _is_text(leaf)), "")
             trial = _Reader(self.settings)
-            readings.append((list(trial._read_part(version, level)), trial.omissions))
-            texts = (leaf for leaf in version.walk() if _is_text(leaf) and not leaf.is_multipart())
-            for text in islice(texts, 1):
-                first.setdefault(text.get_content_type(), readings[-1])
-        plain, rich = first.get("text/plain"), first.get("text/html")
-        chosen = plain or rich
-        if plain and rich and _length(plain[0]) < max(_LEAST_SHARE * _length(rich[0]), 1):
-            chosen = rich
-        for reading in readings:
-            blocks, omissions = reading
-            if chosen is None or reading is chosen:
+            blocks = list(trial._read_part(version, level))
+            length = sum(len(block.text) for block in blocks)
+            readings.append((first_type, length, blocks, trial.omissions))
+        rich_length = max((length for kind, length, *_ in readings if kind == "text/html"), default=0)
+        ranks = [
+            (length > 0, kind == "text/plain" and length >= _LEAST_SHARE * rich_length, kind == "text/html")
+            for kind, length, *_ in readings
+        ]
+        chosen = ranks.index(max(ranks))
+        for number, (_, length, blocks, omissions) in enumerate(readings):
+            if number == chosen:
                 yield from blocks
                 self.omissions.update(omissions.record())
-            else:  # what it leaves out is not counted, except for its attachments
-                self.omissions.count("alternative", 1 if blocks else 0, _length(blocks))
+            else:  # with all that it leaves out, except for attachments
+                self.omissions.count("alternative", 1 if blocks else 0, length)
                 self.omissions.count("attachment", omissions.pieces["attachment"], 0)
 
     def _read_text(self, part: Message, level: int) -> list[Block]:
@@ -133,14 +133,12 @@ class _Reader:
             return []
         if footer.strip():
             self.omissions.add("beside_parts", footer)
-        if is_html:
-            blocks = tuple(self._read_inner(text, "html"))
-        else:
-            blocks = tuple(self._read_plain(text.replace("\r\n", "\n").replace("\r", "\n")))
-        return lower_headings(blocks, by=level)
+        blocks = self._read_inner(text, "html") if is_html else self._read_plain(text)
+        return lower_headings(tuple(blocks), by=level)
 
     def _read_plain(self, text: str) -> Iterator[Block]:
         """Yield the blocks of a plain text, with the lines behind `>` as quotes."""
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
         text = text.replace("\n-- \n", "\n\n")  # the mark of a signature
         position = 0
         for quote in _QUOTED_LINES.finditer(text):
@@ -156,12 +154,12 @@ class _Reader:
 
 
 def _mark_earlier(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Mark quotes and earlier mail; after `-----Original Message-----` all blocks are earlier mail."""
+    """Mark quotes and earlier mail, which a line such as `-----Original Message-----` begins."""
     is_earlier = False
     for block, following in zip_longest(blocks, blocks[1:]):
         is_attribution = _ATTRIBUTION.fullmatch(block.text) is not None
-        is_before_quote = following is not None and following.kind == "quote"  # which it heads alone
-        heads_the_rest = is_attribution and following is not None and not is_before_quote
+        # an attribution heads only the quote right below it; without a quote, all blocks below it
+        heads_the_rest = is_attribution and following is not None and following.kind != "quote"
         if heads_the_rest or _EARLIER.match(block.text):
             is_earlier = True
         if is_earlier or is_attribution or block.kind == "quote":
@@ -170,10 +168,6 @@ def _mark_earlier(blocks: Sequence[Block]) -> Iterator[Block]:
             yield replace(block, kind="quote", text=f"{text}{SIGNS['quoted']}")
         else:
             yield block
-
-
-def _length(blocks: Iterable[Block]) -> int:
-    return sum(len(block.text) for block in blocks)
 
 
 def _payload_of(part: Message) -> tuple[bytes, str]:

@@ -27,16 +27,20 @@ def test_an_unknown_format_shows_the_plain_number(form: str) -> None:
     assert show_number(5.0, form) == "5"
 
 
+DAY = datetime.fromisoformat("2031-05-02")
+MORNING = datetime.fromisoformat("2031-05-02T09:30")
+
+
 @pytest.mark.parametrize(
     ("moment", "form", "shown"),
     [
-        (datetime(2031, 5, 2), "mmmm", "2031-05"),
-        (datetime(2031, 5, 2), "mmm yyyy", "2031-05"),
-        (datetime(2031, 5, 2), "General", "2031-05-02"),
-        (datetime(2031, 5, 2, 9, 30), "@", "2031-05-02 09:30:00"),
-        (datetime(2031, 5, 2, 9, 30), "d/m", "2031-05-02"),
-        (datetime(2031, 5, 2, 9, 30), "h:mm", "09:30:00"),
-        (datetime(2031, 5, 2, 9, 30), "mm:ss", "09:30:00"),
+        (DAY, "mmmm", "2031-05"),
+        (DAY, "mmm yyyy", "2031-05"),
+        (DAY, "General", "2031-05-02"),
+        (MORNING, "@", "2031-05-02 09:30:00"),
+        (MORNING, "d/m", "2031-05-02"),
+        (MORNING, "h:mm", "09:30:00"),
+        (MORNING, "mm:ss", "09:30:00"),
         (date(2031, 5, 2), "General", "2031-05-02"),
         (time(9, 30), "mmm", "09:30:00"),
         (timedelta(hours=26), "[h]:mm", "26:00:00"),
