@@ -27,7 +27,6 @@ from qa_pipeline.text.language import declared_language
 
 _SHOWN_HEADERS = ("From", "To", "Cc", "Date")
 _MAIL_HEADERS = frozenset(["from", "to", "subject", "date", "received", "message-id", "mime-version"])
-"""A file without any of these headers is not an e-mail."""
 _TEXT_TYPES = ("text/plain", "text/html", "text/markdown", "multipart")
 """A `multipart` without parts lacks its boundary and is text."""
 _LONGEST_HEADER = 10_000  # characters: the time to decode one grows with the square of its length
@@ -43,7 +42,7 @@ _EARLIER = re.compile(
     re.DOTALL,
 )
 """How mail programs begin the mail that is answered below."""
-_FORWARD = re.compile(r"\s*(?:fwd?|wg|vb)\s*:", re.IGNORECASE)
+_FORWARD = re.compile(r"\s*(?:fwd?|wg|vb)\s*:", re.IGNORECASE)  # of mail whose content is earlier mail
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -89,8 +88,8 @@ class _Reader:
         children = list(part.get_payload()) if part.is_multipart() else []
         if kind == "message/rfc822" and children:
             yield from self.read_message(children[0], level + 1)
-        elif kind == "multipart/alternative" and (version := self._choose_version(part)) is not None:
-            yield from self._read_text(version, level)
+        elif kind == "multipart/alternative" and children:
+            yield from self._read_versions(children, level)
         elif children:
             for child in children:
                 yield from self._read_part(child, level)
@@ -99,19 +98,29 @@ class _Reader:
         elif _payload_of(part)[0].strip():
             self.omissions.add("attachment")
 
-    def _choose_version(self, part: Message) -> Message | None:
-        """Return the plain version of a text, or the HTML version if the plain text is cut."""
-        texts = [leaf for leaf in part.walk() if _is_text(leaf)]
-        versions = {text.get_content_type(): text for text in reversed(texts)}  # the first of each type
-        plain, rich = versions.get("text/plain"), versions.get("text/html")
-        if plain is None or rich is None:
-            return plain or rich
-        trial = _Reader(self.settings)  # its omissions are not counted
-        plain_length = sum(len(block.text) for block in trial._read_text(plain, 1))
-        rich_length = sum(len(block.text) for block in trial._read_text(rich, 1))
-        takes_plain = plain_length >= max(_LEAST_SHARE * rich_length, 1)
-        self.omissions.count("alternative", 1, rich_length if takes_plain else plain_length)
-        return plain if takes_plain else rich
+    def _read_versions(self, versions: Sequence[Message], level: int) -> Iterator[Block]:
+        """Yield the blocks of the plain version of a text, or of the HTML if the plain one is cut."""
+        readings: list[tuple[str, int, list[Block], Omissions]] = []
+        for version in versions:
+            leaves = (leaf for leaf in version.walk() if not leaf.is_multipart())
+            first_type = next((leaf.get_content_type() for leaf in leaves if _is_text(leaf)), "")
+            trial = _Reader(self.settings)
+            blocks = list(trial._read_part(version, level))
+            length = sum(len(block.text) for block in blocks)
+            readings.append((first_type, length, blocks, trial.omissions))
+        rich_length = max((length for kind, length, *_ in readings if kind == "text/html"), default=0)
+        ranks = [
+            (length > 0, kind == "text/plain" and length >= _LEAST_SHARE * rich_length, kind == "text/html")
+            for kind, length, *_ in readings
+        ]
+        chosen = ranks.index(max(ranks))
+        for number, (_, length, blocks, omissions) in enumerate(readings):
+            if number == chosen:
+                yield from blocks
+                self.omissions.update(omissions.record())
+            else:  # with all that it leaves out, except for attachments
+                self.omissions.count("alternative", 1 if blocks else 0, length)
+                self.omissions.count("attachment", omissions.pieces["attachment"], 0)
 
     def _read_text(self, part: Message, level: int) -> list[Block]:
         """Return the blocks of a plain or HTML part, its headings below `level`."""
@@ -124,14 +133,12 @@ class _Reader:
             return []
         if footer.strip():
             self.omissions.add("beside_parts", footer)
-        if is_html:
-            blocks = tuple(self._read_inner(text, "html"))
-        else:
-            blocks = tuple(self._read_plain(text.replace("\r\n", "\n").replace("\r", "\n")))
-        return lower_headings(blocks, by=level)
+        blocks = self._read_inner(text, "html") if is_html else self._read_plain(text)
+        return lower_headings(tuple(blocks), by=level)
 
     def _read_plain(self, text: str) -> Iterator[Block]:
         """Yield the blocks of a plain text, with the lines behind `>` as quotes."""
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
         text = text.replace("\n-- \n", "\n\n")  # the mark of a signature
         position = 0
         for quote in _QUOTED_LINES.finditer(text):
@@ -147,12 +154,12 @@ class _Reader:
 
 
 def _mark_earlier(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Mark quotes and earlier mail; after `-----Original Message-----` all blocks are earlier mail."""
+    """Mark quotes and earlier mail, which a line such as `-----Original Message-----` begins."""
     is_earlier = False
     for block, following in zip_longest(blocks, blocks[1:]):
         is_attribution = _ATTRIBUTION.fullmatch(block.text) is not None
-        is_before_quote = following is not None and following.kind == "quote"  # which it heads alone
-        heads_the_rest = is_attribution and following is not None and not is_before_quote
+        # an attribution heads only the quote right below it; without a quote, all blocks below it
+        heads_the_rest = is_attribution and following is not None and following.kind != "quote"
         if heads_the_rest or _EARLIER.match(block.text):
             is_earlier = True
         if is_earlier or is_attribution or block.kind == "quote":

@@ -41,8 +41,8 @@ _KEPT_INLINE = re.compile(r"<(/?)(br|sup|sub|del|s|strike|span|font)\b([^<>]*)>"
 _COMPONENT = re.compile(r"<[A-Z][\w.]*\s[^<>]*\b(?:label|title)=[\"']([^\"'<>]+)[\"'][^<>]*>")
 """The start of a component of MDX whose label is a heading, such as `<TabItem label="Linux">`."""
 _JSX_COMMENT = re.compile(r"\{/\*(.*?)\*/\}", re.DOTALL)
-_MODULE = re.compile(r"(?:(?:import|export)\s[^\n]*[='\";][^\n]*(?:\n|\Z))+")
-"""A paragraph of MDX that only imports and exports."""
+_MODULE = re.compile(r"(?:(?:import|export(?!\s+\w+=))\s[^\n]*[='\";][^\n]*(?:\n|\Z))+")
+"""A paragraph of MDX that only imports and exports, unlike `export NAME=value` of a shell."""
 _ICONS = {":white_check_mark:": "✓", ":heavy_check_mark:": "✓", ":x:": "✗", ":heavy_multiplication_x:": "✗"}
 """Yes and no as code hosts draw them in tables."""
 
@@ -116,7 +116,7 @@ def _clean_inline(state: "StateCore") -> None:
     previous_type = ""
     for token in state.tokens:
         if token.type in ("footnote_reference_open", "footnote_reference_close"):
-            token.tag = "div"  # a note stays where it is written
+            token.tag = "div"  # without a tag, notes would be written in `<>`
         elif token.type == "inline":
             text = token.content
             if alert := _ALERT.match(text):
@@ -225,7 +225,7 @@ def _inline_html(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
     slash, name, attributes = kept[1], kept[2].lower(), kept[3]
     if name in ("span", "font"):  # which may hide or raise its text
         return f"<{slash}span{attributes}>"
-    return f"<{slash}{'del' if name in ('s', 'strike') else name}>"  # a deletion ends with its paragraph
+    return f"<{slash}{'del' if name in ('s', 'strike') else name}>"  # HTML repeats `s` in later paragraphs
 
 
 def _block_html(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:

@@ -110,7 +110,7 @@ def _take_first(fields: dict[str, object], names: Sequence[str]) -> tuple[str, s
 def _section(
     number: int, fields: dict[str, object], omissions: Omissions, settings: DocumentSettings
 ) -> list[Block]:
-    """Return a row as a heading, its short fields as `name: value`, and its body; empties `fields`."""
+    """Return a row as a heading, short fields as `name: value`, and its body; empties `fields` of both."""
     title = _take_first(fields, _TITLE)
     heading = title[1].strip() if title else f"Row {number}"
     content = _take_first(fields, _BODY)

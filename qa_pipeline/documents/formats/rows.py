@@ -64,8 +64,10 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
             lines.append(_write_row(texts, titles, keyed=first_cell.header))
         elif is_caption:
             lines.append(first_cell.text)
-        elif heads and not used:  # a second row of names
-            joined = zip_longest(names, (cell.text for cell in row), fillvalue="")
+        elif heads and not used:  # a further row of names, some of which may span the row above too
+            above = set(map(id, heads[-1]))
+            added = ("" if id(cell) in above else cell.text for cell in row)
+            joined = zip_longest(names, added, fillvalue="")
             names = [upper if upper == lower else f"{upper} {lower}".strip() for upper, lower in joined]
             heads.append(row)
         else:
@@ -92,22 +94,26 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     for row in rows:
         line: list[Cell] = []
         pending = list(reversed(row))  # its cells to come, in reverse
-        while pending or len(line) in spanning:
+        from_above, spanning = spanning, {}
+        while pending or (from_above and repeats_left > 0):
             column = len(line)
-            if column in spanning:
-                cell, rows_left = spanning.pop(column)
+            if column in from_above or not pending:  # a short row may end before a cell from above
+                cell, rows_left = from_above.pop(column, (Cell(""), 0))
                 repeats_left -= 1
                 if rows_left > 1 and repeats_left > 0:
                     spanning[column] = (cell, rows_left - 1)
                 line.append(cell if len(cell.text) <= LONGEST_REPEATED else replace(cell, text=""))
                 continue
             cell = pending.pop()
-            width = min(cell.columns, _WIDEST)
-            if any(other in spanning for other in range(column, column + width)):
+            columns = range(column, column + max(1, min(cell.columns, _WIDEST - column)))
+            if not from_above.keys().isdisjoint(columns):
                 cell = replace(cell, text=cell.text + SIGNS["table"])
-            for other in range(column, column + max(1, min(width, _WIDEST - column))):
-                if cell.rows > 1 and repeats_left > 0:
-                    spanning[other] = (cell, min(cell.rows, _TALLEST) - 1)
+            for other in columns:
+                lower, rows_left = from_above.pop(other, (cell, 0))  # a covered cell goes on below
+                if cell.rows > 1:
+                    lower, rows_left = cell, min(cell.rows, _TALLEST)
+                if rows_left > 1 and repeats_left > 0:
+                    spanning[other] = (lower, rows_left - 1)
                 line.append(cell)
         grid.append(line)
     return grid
@@ -144,8 +150,8 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_b
     """Return True if `first` contains the names of the columns, judged by the rows below it.
 
     Names are short, different, fill most columns and do not return below. They also head figures, or are
-    mostly common names. If the first column `may_be_keys`, rows such as `Name | Anna` look like names too, so
-    without figures all names must be common, with several rows below.
+    mostly common names. If the first column `may_be_keys`, `Name | Anna` over `Town | Lund` is no head:
+    without figures all names must then be common, with several rows below.
     """
     columns = {  # by name: the filled cells below it
         name: [row[column] for row in below if column < len(row) and row[column]]

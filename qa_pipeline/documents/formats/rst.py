@@ -92,7 +92,7 @@ for _name in ("header-rows", "stub-columns", "header", "keepspace", "delim", "qu
 
 
 class _Directive(Directive):
-    """Any directive except tables of data. An unknown directive is a box that its name heads."""
+    """Any directive except tables of data; as it declares no argument, docutils leaves it in the content."""
 
     has_content = True
     option_spec = _OPTIONS
@@ -103,13 +103,12 @@ class _Directive(Directive):
             return [nodes.image(alt=self.options.get("alt", ""))]
         name = self.name.lower()
         after_name = self.block_text.split("\n", 1)[0].partition("::")[2]
-        has_argument = bool(self.content and after_name.strip())  # as the first line of the content
+        has_argument = bool(self.content and after_name.strip())
         argument, body = (self.content[0], self.content[1:]) if has_argument else ("", self.content)
         is_of_file = not {"file", "url"}.isdisjoint(self.options) or name.startswith("auto")
         caption = self.options.pop("caption", "")
         content: list[nodes.Node] = [nodes.paragraph("", caption)] if caption else []
-        unread = list(map(str, self.options.values()))  # text that is counted, as `what`
-        what = "directive"
+        what, unread = "directive", list(map(str, self.options.values()))  # a kind, and text counted as such
         if is_of_file or name in ("include", "literalinclude"):
             what, unread = "include", [*unread, argument]
             content += self._read(body)
@@ -185,7 +184,7 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
     elif name in ("pep", "rfc"):
         node = nodes.inline("", f"{name.upper()} {text.partition('#')[0].strip()}")
     else:
-        label = text.lower() if name == "ref" else ""  # of a section
+        label = text.lower() if name == "ref" else ""  # the translator writes the title of its section
         # `~` and `!` only say how Sphinx links the name
         node = nodes.inline("", re.sub(r"^[~!]\.?", "", text), label=label)
     return [node], []
@@ -205,7 +204,7 @@ def _replace_messages(document: nodes.document, lines: list[str], omissions: Omi
             message.replace_self(quoted)
             continue
         message.parent.remove(message)
-        if "malformed" in message.astext():  # docutils drops the lines before the last
+        if "malformed" in message.astext():  # docutils keeps only the last of its lines
             end = message["line"]
             starts = [number for number in range(end) if lines[number].lstrip().startswith("..")]
             omissions.add("malformed", "\n".join(lines[starts[-1] if starts else 0 : end]))

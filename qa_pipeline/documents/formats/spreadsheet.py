@@ -76,14 +76,14 @@ def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
 
 
 def _fill_merged(sheet: Sheet) -> None:
-    """Repeat merged cells below and to the right."""
+    """Repeat merged cells in their first row and column, as whole ranges may fill the memory."""
     last_row = max(sheet.rows, default=0)
     for top, left, bottom, right in sheet.merged:
         cell = sheet.rows.get(top, {}).get(left)
         if cell is None or len(cell.text) > LONGEST_REPEATED:
             continue
         for number in range(top, min(bottom, last_row, top + _TALLEST) + 1):
-            if number not in sheet.hidden_rows:  # below the first row in the first column alone
+            if number not in sheet.hidden_rows:
                 sheet.rows.setdefault(number, {}).setdefault(left, cell)
         first_row = sheet.rows[top]
         first_row |= {column: cell for column in range(left, right + 1) if column not in first_row}
@@ -94,13 +94,13 @@ def _write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: O
     body_start = 0
     if max(map(len, table), default=0) >= _PREAMBLE_FROM:
         # A merged cell is the same object in its columns. Alone in its row it is a title above the table, or
-        # part of the head if the first column is blank.
-        starts = (
+        # the first row of the table if the first column is blank.
+        first_rows_of_body = (
             number
             for number, row in enumerate(table[: 2 * SAMPLE_ROWS])
             if not _is_single(row) or (not row[0].text and _has_merged(row))
         )
-        body_start = next(starts, 0)
+        body_start = next(first_rows_of_body, 0)
     for row in table[:body_start]:
         yield Block("paragraph", next(cell.text for cell in row if cell.text))
     body = table[body_start:]
@@ -137,16 +137,15 @@ def _count_head_rows(rows: Sequence[_Row]) -> int:
 
 _DELIMITERS = "\t;|,"  # a comma comes last, as it may be decimal
 _LEAST_SHARE = 0.5  # of the rows: a delimiter gives at least as many the same width
-_SAMPLE = 500_000  # characters from which the delimiter is chosen
 _NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which does not occur in texts
 
 
 def parse_csv(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a CSV or TSV file."""
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n")
-    # it applies to the process, so it is only raised
+    # it applies to the process, so it is never lowered
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-    delimiter = _choose_delimiter(text[:_SAMPLE])
+    delimiter = _choose_delimiter(text)
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)
     cells: list[_Row] = []
     try:
@@ -162,11 +161,11 @@ def parse_csv(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return ParsedFile(blocks=blocks, left_out=omissions.record())
 
 
-def _choose_delimiter(sample: str) -> str:
+def _choose_delimiter(text: str) -> str:
     """Return the delimiter that gives most of the first rows the same number of cells."""
     shares = dict.fromkeys(_DELIMITERS, 0.0)
     for delimiter in _DELIMITERS:
-        reader = csv.reader(io.StringIO(sample), delimiter=delimiter, skipinitialspace=True, strict=True)
+        reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)
         with suppress(csv.Error):  # its quotes do not pair up
             widths = Counter(len(row) for row in islice(reader, SAMPLE_ROWS) if row)
             ((width, count),) = widths.most_common(1) or [(0, 0)]  # cells, and rows with so many

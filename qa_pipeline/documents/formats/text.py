@@ -204,7 +204,8 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
         text = _try_decoding(content, encoding)
         if text is None:
             continue
-        # bytes that fit UTF-8 are UTF-8, unless another encoding of several bytes, such as GBK, is declared
+        # bytes that fit UTF-8 are UTF-8, unless another encoding of several bytes, such as GBK, is declared;
+        # UTF-16 is not believed, as its own text has zeros, which no text in UTF-8 has
         has_single_bytes = len(text) == len(content)
         is_doubtful = has_single_bytes or encoding.startswith(("utf-16", "utf-32"))
         return utf8_text if is_doubtful and utf8_text is not None else text

@@ -41,7 +41,8 @@ _WHITES = (("theme", 0), ("indexed", 1), ("indexed", 9), ("rgb", "FFFFFFFF"), ("
 class Sheet:
     """The visible cells by row and column, the merged ranges, and the hidden rows.
 
-    A merged range is its first row, first column, last row and last column.
+    Rows and columns count from 1 in XLSX files, and from 0 in ODS files. A merged range is its first row,
+    first column, last row and last column.
     """
 
     name: str
@@ -127,9 +128,7 @@ def _show(cell: "WorkbookCell", omissions: Omissions) -> str:
     parts = []
     for part in value if isinstance(value, list) else [value]:  # a list has runs of several fonts
         font = getattr(part, "font", None)
-        sign: str | None = None
-        if font is not None:
-            sign = STRUCK if font.strike else SCRIPTS.get(font.vertAlign)
+        sign = STRUCK if getattr(font, "strike", None) else SCRIPTS.get(getattr(font, "vertAlign", ""))
         parts.append(f"{sign}{part}{LEVEL}" if sign else str(part))
     return settle(" ".join("".join(parts).split()), omissions)
 
@@ -240,7 +239,7 @@ def show_number(value: float, form: str) -> str:
     text = _fill(value, section)
     if text is None:
         return plain
-    has_own_sign = section is not positive and text != _fill(value, positive)  # such as `(5)` for -5
+    has_own_sign = section is not positive and text != _fill(value, positive)  # `(0)`, but not `[Red]0`
     is_negative = value < 0 and any(digit in text for digit in "123456789")  # -0.001 may be shown as 0.00
     return f"-{text}" if is_negative and not has_own_sign else text
 
@@ -266,7 +265,7 @@ def _fill(value: float, section: str) -> str | None:
     digits = ("" if digits == "0" else digits).rjust(whole.count("0"), "0")
     start = shape.start("whole") if whole else shape.start("decimals") - 1  # at the point
     end = shape.end("decimals") if decimals else shape.end("whole")
-    before, after = _unquote(section[:start]), _unquote(section[end:].removeprefix("."))  # of `0.`
+    before, after = _unquote(section[:start]), _unquote(section[end:])
     return " ".join(f"{before}{digits}{'.' if fraction else ''}{fraction}{after}".split())
 
 
@@ -277,15 +276,16 @@ def _unquote(text: str) -> str:
 def show_moment(moment: date | time | timedelta, form: str) -> str:
     """Return a date, time or duration in the order of ISO 8601, as far as its format shows it."""
     if isinstance(moment, timedelta):
-        minutes, seconds = divmod(int(moment.total_seconds()), 60)
-        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
-    letters = set(_LITERAL.sub("", form).lower())  # of the format, such as those of `yyyy-mm-dd hh:mm`
+        total = int(moment.total_seconds())
+        minutes, seconds = divmod(abs(total), 60)
+        return f"{'-' if total < 0 else ''}{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+    letters = set("ymdhs").intersection(_LITERAL.sub("", form).lower())  # none of `General` or `@`
     clock = f"{moment:%H:%M:%S}" if isinstance(moment, datetime | time) else ""
-    shows_no_day = bool(letters) and letters.isdisjoint("yd")
-    if isinstance(moment, time) or (isinstance(moment, datetime) and shows_no_day):
+    shows_only_clock = letters.isdisjoint("yd") and not letters.isdisjoint("hs")  # `m` alone is a month
+    if isinstance(moment, time) or (isinstance(moment, datetime) and shows_only_clock):
         return clock
     day = moment.isoformat()[:10]
-    if "y" in letters and "d" not in letters:  # `mmm yyyy` shows no day
+    if letters == {"m"} or ("y" in letters and "d" not in letters):  # `mmm` and `mmm yyyy` show no day
         day = day[:7] if "m" in letters else day[:4]
     shows_clock = "h" in letters or (not letters and clock != "00:00:00")
     return f"{day} {clock}" if clock and shows_clock else day

@@ -73,6 +73,20 @@ def test_of_two_versions_the_plain_one_is_read_and_the_other_counted() -> None:
     assert left_out(parsed)["alternative"] == 1
 
 
+def test_what_is_beside_and_within_the_versions_of_a_text_is_read_or_counted() -> None:
+    message = mail("See the other version.")
+    rich = mail()
+    rich.set_content(f"<p>{'The fee is 40 euros. ' * 9}</p>", subtype="html")
+    rich.add_attachment(b"PNG", maintype="image", subtype="png")
+    rich.add_attachment("<p>It rises in May.</p>", subtype="html", disposition="inline")
+    message.add_alternative("BEGIN:VCALENDAR", subtype="calendar")
+    message.attach(rich)
+    parsed = parse(message.as_bytes())
+    assert [text for _, text in outline(parsed)][-1] == "It rises in May."
+    assert left_out(parsed)["attachment"] == 2
+    assert left_out(parsed)["alternative"] == 1
+
+
 def test_attachments_are_counted_and_never_opened() -> None:
     message = mail()
     message.add_attachment(b"PK\x03\x04", maintype="application", subtype="zip", filename="secret-name.zip")

@@ -155,6 +155,18 @@ The fee is 40 euros.
     assert {part.what for part in parsed.left_out} == {"comment", "script"}
 
 
+@pytest.mark.parametrize("text", ['export NAME="value"', "export PATH=$PATH:/opt/bin; export A='b'"])
+def test_a_variable_of_a_shell_is_text_and_no_script(text: str) -> None:
+    assert blocks(text) == [("paragraph", text)]
+
+
+@pytest.mark.parametrize("text", ["export const a = 1;", "export default () => 'a'", "import {a} from 'a'"])
+def test_what_a_module_exports_is_counted_as_script(text: str) -> None:
+    parsed = markdown.parse(source(text), SETTINGS)
+    assert parsed.blocks == ()
+    assert [part.what for part in parsed.left_out] == ["script"]
+
+
 def test_a_picture_that_is_all_of_a_cell_stands_by_its_name() -> None:
     table = "| Town | 2030 |\n|---|---|\n| Lund | ![Yes](y.png) |\n| Kiel | :x: |"
     assert [text for _, text in blocks(table)] == ["Town: Lund | 2030: Yes", "Town: Kiel | 2030: ✗"]

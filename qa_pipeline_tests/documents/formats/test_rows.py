@@ -61,6 +61,15 @@ GRIDS = [
         [row("A", "B", header=True), [Cell("Part two", True, columns=2)], row("1", "2")],
         ["Part two", "A: 1 | B: 2"],
     ),
+    (
+        [
+            row("Sales", "Costs", header=True),
+            [Cell("2023", True, rows=2), Cell("2024", True)],
+            row("May", header=True),
+            row("3", "4"),
+        ],
+        ["Sales 2023: 3 | Costs 2024 May: 4"],
+    ),
 ]
 
 
@@ -82,3 +91,15 @@ def test_a_row_whose_cells_overlap_is_in_doubt_and_its_neighbours_are_not() -> N
     grid = [row("A", "B", "C", header=True), row("1", "2", "3"), [Cell("x"), tall, Cell("y")]]
     signed = [line for line in lines_of([*grid, [wide, Cell("z")]]) if SIGNS["table"] in line]
     assert [line.replace(SIGNS["table"], "") for line in signed] == ["A: wide | C: z"]
+
+
+@pytest.mark.parametrize("short", [row("a"), [Cell("a", columns=3)]])
+def test_a_cell_over_several_rows_covers_no_row_below_them(short: list[Cell]) -> None:
+    grid = [[Cell("x"), Cell("y"), Cell("Z", rows=2)], short, row("b", "c"), row("d", "e", "f")]
+    lines = [line.replace(SIGNS["table"], "") for line in lines_of(grid)]
+    assert lines == ["x | y | Z", "a | Z" if short == row("a") else "a", "b | c", "d | e | f"]
+
+
+def test_a_cell_below_a_short_row_is_kept_for_the_rows_that_it_covers() -> None:
+    grid = [row("A", "B", "C", header=True), [Cell("x"), Cell("y"), Cell("Z", rows=3)], row("a"), row("b")]
+    assert lines_of(grid)[1:] == ["A: a | C: Z", "A: b | C: Z"]

@@ -64,6 +64,11 @@ def test_a_quote_that_is_never_closed_swallows_no_rows(content: str) -> None:
     assert refusal(lambda: parse("id,text\n" + 300 * "1,a\n" + content)) == "damaged"
 
 
+def test_long_quoted_cells_do_not_hide_the_delimiter() -> None:
+    content = "id,text\n" + "".join(f'{number},"{"long, " * 2_000}"\n' for number in range(100))
+    assert lines(content)[-1].startswith("id: 99 | text: long, long,")
+
+
 @pytest.mark.parametrize(
     "first",
     ["name,city,amount", "Name,Ort,Betrag", "första namn,ort,2020", "x_id,y_id,z"],
