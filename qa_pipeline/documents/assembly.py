@@ -86,6 +86,7 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
     for page, next_page in zip_longest(document.pages, document.pages[1:]):
         page["end"] = next_page["start"] if next_page else length
     document.text = "".join(parts)
+    document.doubts.sort(key=lambda doubt: doubt["start"])  # a quoted block has other doubts noted before
     return document
 
 

@@ -100,8 +100,9 @@ class Worker:
         elif monotonic() < self.deadline:
             return None
         if reply is None:
+            is_too_long = not self.connection.readable  # it takes nothing more after such a reply
             self.end()
-            return self._why_it_died()
+            return UNUSABLE if is_too_long else self._why_it_died()
         if not reply:  # the sign that it has started
             self._is_ready = True
             return None

@@ -65,10 +65,10 @@ class Corpus(ABC):
                 except CorpusError as error:
                     refused[shown_path] = str(error)
         if not names and not refused:
-            raise CorpusError(
-                f"corpus {self.location} contains no documents; put documents into it to form a single "
-                "batch, or into folders inside it to form a batch each"
-            )
+            problem = "contains no documents; put documents into it to form a single batch, or into folders"
+            if is_remote(self.location):  # where files alone form no batch
+                problem = "contains no folders of documents; put documents into folders"
+            raise CorpusError(f"corpus {self.location} {problem} inside it to form a batch each")
         return FoundBatches(tuple(sorted(names)), refused, tuple(loose))
 
     def batch(self, name: str) -> BatchFiles:

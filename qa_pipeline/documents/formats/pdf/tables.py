@@ -73,7 +73,7 @@ def _mark_header(rows: Sequence[Sequence[Cell]], are_bold: Sequence[bool]) -> li
     if not title_count < header_count < len(rows):
         first, *rest = [[cell.text for cell in row] for row in rows[title_count:]]
         is_corner_alone_empty = len(first) > 2 and not first[0] and all(first[1:])
-        has_corner = is_corner_alone_empty and all(row[0] for row in rest)  # and below it are names of rows
+        has_corner = is_corner_alone_empty and rest and all(row[0] for row in rest)  # the names of rows
         header_count = title_count + 1 if has_corner or names_columns(first, rest) else 0
     header = [[replace(cell, header=True) for cell in row] for row in rows[:header_count]]
     return [*header, *(list(row) for row in rows[header_count:])]
@@ -228,8 +228,11 @@ class _Stack:
     def tables(self, spelling: Spelling) -> tuple[list[Table], list[Line]]:
         """Return the tables between the lines, and the remaining lines of text."""
         tables: list[Table] = []
-        for first, last in self._tabular_zones():
-            header, bands = self._find_header(first, last)
+        ranges = self._tabular_zones()
+        first_zones = {first for first, _ in ranges}
+        for first, last in ranges:
+            below = [] if last in first_zones else self.zones[last]  # rows of another table are not taken
+            header, bands = self._find_header(first, last, below)
             if not header:
                 continue
             body = [row for band in bands for row in band]
@@ -259,7 +262,7 @@ class _Stack:
             return []
         return grids.gaps_between(rows, _size_of(rows))
 
-    def _find_header(self, first: int, last: int) -> tuple[list[Row], list[list[Row]]]:
+    def _find_header(self, first: int, last: int, below: Sequence[Row]) -> tuple[list[Row], list[list[Row]]]:
         """Return the header of a table, and its other rows by the zones they are in.
 
         The header is above the first line, or else in the first zone.
@@ -270,9 +273,8 @@ class _Stack:
         above = self._rows_beyond(rows, nearest_first, full=True)[::-1]  # from the top again
         # Few rows between just two lines may be the header alone, and the table be below.
         is_header_alone = len(bands) == 1 and len(rows) <= _MOST_HEADER_ROWS and not above
-        below = self._rows_beyond(rows, self.zones[last], full=not is_header_alone)
-        if below:
-            bands = [*bands, below]
+        if further := self._rows_beyond(rows, below, full=not is_header_alone):
+            bands = [*bands, further]
         if above:
             return above, bands
         return (bands[0], bands[1:]) if len(bands) > 1 else ([], bands)  # without a header
