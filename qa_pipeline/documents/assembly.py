@@ -59,7 +59,7 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
         kind = block.kind
         masked = mask(lay_out(kind, clean(block.text)))
         document.masked.update(masked.counts)
-        text = lay_out(kind, clean(masked.text)) if masked.counts else masked.text
+        text = masked.text
         if not text and not block.marker:
             continue
         if kind == "heading" and len(text) > _LONGEST_HEADING:

@@ -58,7 +58,7 @@ Item = Line | Table | list[Line]  # a line, a table, or the lines in a frame, wh
 
 @dataclass(slots=True)
 class Group:
-    """The lines of a block, or a table; `plain` groups are never headings."""
+    """The lines of a block, or a table; `plain` groups, of margins, feet and frames, are never headings."""
 
     kind: BlockKind
     lines: list[Line] = field(default_factory=list)
