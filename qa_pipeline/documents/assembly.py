@@ -59,7 +59,7 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
         kind = block.kind
         masked = mask(lay_out(kind, clean(block.text)))
         document.masked.update(masked.counts)
-        text = lay_out(kind, clean(masked.text)) if masked.counts else masked.text
+        text = masked.text
         if not text and not block.marker:
             continue
         if kind == "heading" and len(text) > _LONGEST_HEADING:
@@ -86,6 +86,7 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
     for page, next_page in zip_longest(document.pages, document.pages[1:]):
         page["end"] = next_page["start"] if next_page else length
     document.text = "".join(parts)
+    document.doubts.sort(key=lambda doubt: doubt["start"])  # a quoted block has other doubts noted before
     return document
 
 

@@ -210,7 +210,7 @@ def find_items(text: str, rules: Sequence[Rule]) -> list[Item]:
         parts = []  # the text with a placeholder for each character of an item, which later rules skip
         # of two that overlap the first and longer counts
         for item in sorted(rule.find(folded), key=lambda item: (item.start, -item.end)):
-            if item.start >= end and folded[item.start : item.end].strip(PLACE_HOLDER):
+            if item.start >= end:
                 items.append(item)
                 parts += [folded[end : item.start], PLACE_HOLDER * (item.end - item.start)]
                 end = item.end
@@ -263,6 +263,7 @@ def _token_writer(settings: MaskingSettings, *, bare: bool) -> Write:
 def _replace(text: str, rules: Sequence[Rule], write: Write, tokens: re.Pattern[str]) -> Masked:
     """Replace items until all are found; tokens count as placeholders, so they stay as they are."""
     counts: Counter[str] = Counter()
+    # Of `070-174 06 05.811218-9876` the second is found only once the first is a token.
     while items := find_items(tokens.sub(lambda token: PLACE_HOLDER * len(token[0]), text), rules):
         counts.update(item.kind for item in items)
         parts, last = [], 0

@@ -85,7 +85,7 @@ class _BatchWork:
         description: BatchDescription,
         files: list[FoundFile],
         previous: pl.DataFrame | None,
-        forgotten: Set[str],
+        forgotten: Set[str],  # hashes of contents
     ) -> None:
         self.settings, self.description, self.files, self.forgotten = settings, description, files, forgotten
         self.version = parser_version(settings)
@@ -159,9 +159,9 @@ class _BatchWork:
             detail = f"same bytes as {self.paths[first].text}"
             return {**columns, "status": "duplicate", "reason": "equal_bytes", "detail": detail}
         declared = outcome["declared"]
-        # the first heading of rows and of a PDF, whose parser looks for a title, may be another one
-        has_no_title = content.format in ROWS or content.format == "pdf"
-        sections = [] if has_no_title else outcome["sections"]
+        # the first heading of a PDF need not be its title, for which its parser has looked already
+        headings_name_no_document = content.format in ROWS or content.format == "pdf"
+        sections = [] if headings_name_no_document else outcome["sections"]
         heading = next((section["heading_path"][-1] for section in sections if section["level"]), None)
         return {
             **columns,

@@ -92,7 +92,7 @@ class Worker:
             self.connection.send_bytes(content)
 
     def take(self, read: Callable[[bytes], ReplyT]) -> ReplyT | DocumentFailure | None:
-        """Return the reply as `read` reads it, or a failure; None until it comes. A fault ends the worker."""
+        """Return the reply as `read` reads it, or a failure; None until it comes."""
         reply = None
         if self.connection.poll():
             with suppress(EOFError, OSError):
@@ -100,8 +100,9 @@ class Worker:
         elif monotonic() < self.deadline:
             return None
         if reply is None:
+            is_too_long = not self.connection.readable  # it takes nothing more after such a reply
             self.end()
-            return self._why_it_died()
+            return UNUSABLE if is_too_long else self._why_it_died()
         if not reply:  # the sign that it has started
             self._is_ready = True
             return None
@@ -112,17 +113,17 @@ class Worker:
             failure = DocumentFailure(reason, lay_out("heading", clean(detail)))
         except ValueError:
             failure = UNUSABLE
-        if _is_fatal(failure):
+        if _may_stem_from_earlier_files(failure):
             self.end()
         return failure
 
     def _why_it_died(self) -> DocumentFailure:
-        """Return the failure of a file whose worker has ended."""
+        """Return the failure of a file whose worker has ended; called after `end`."""
         status = self.process.returncode
         how = f"it ended with status {status}" if status >= 0 else signal.strsignal(-status) or "a signal"
         if not self._is_ready:
             raise _not_started(how)
-        if status == -signal.SIGALRM or monotonic() > self.deadline:
+        if status == -signal.SIGALRM or monotonic() > self.deadline:  # the worker's own alarm (`main`)
             limit = f"documents.parse_seconds = {self._settings.parse_seconds:g}"
             return DocumentFailure("timed_out", f"parsing took longer than {limit}")
         if status == -signal.SIGKILL:
@@ -178,7 +179,7 @@ class ParsingPool:
                     del busy[worker]
                     self.idle.append(worker)
                     # an earlier file may be the cause: try once more in a new worker
-                    if worker.files > 1 and _is_fatal(outcome):
+                    if worker.files > 1 and _may_stem_from_earlier_files(outcome):
                         busy[self._start(job, settings, fresh=True)] = number, job
                     else:
                         outcomes[number] = outcome
@@ -215,7 +216,7 @@ def _end(process: "subprocess.Popen[bytes]", connection: "Connection[bytes, byte
     connection.close()
 
 
-def _is_fatal(outcome: object) -> bool:
+def _may_stem_from_earlier_files(outcome: object) -> bool:
     """Return True for a failure that earlier files of the worker may have caused."""
     return isinstance(outcome, DocumentFailure) and outcome.reason in ("parser_crashed", "out_of_memory")
 

@@ -121,3 +121,8 @@ def test_rows_in_doubt_are_one_place_and_a_sure_row_between_them_parts_it() -> N
     sign = SIGNS["table"]
     rows = [Block("table_row", f"a | {row}{sign if row != 2 else ''}") for row in range(4)]
     assert doubted(*rows) == [("table", "a | 0\na | 1"), ("table", "a | 3")]
+
+
+def test_doubts_are_in_order_where_a_sign_amid_quoted_mail_comes_before_the_doubt_about_it_all() -> None:
+    quoted = Block("quote", f"The sum is {SIGNS['formula']} so it holds.{SIGNS['quoted']}")
+    assert doubted(quoted) == [("quoted", "The sum is so it holds."), ("formula", "s s")]

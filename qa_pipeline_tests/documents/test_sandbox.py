@@ -235,3 +235,8 @@ def runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_a_reply_that_is_too_long_is_no_lack_of_memory(pool: ParsingPool) -> None:
+    announce = "os.write(int(sys.argv[1]), (2**30).to_bytes(4, 'big')); time.sleep(60)"
+    assert run(pool, announce, say("after")) == ["parser_crashed", "after"]

@@ -65,10 +65,10 @@ class Corpus(ABC):
                 except CorpusError as error:
                     refused[shown_path] = str(error)
         if not names and not refused:
-            raise CorpusError(
-                f"corpus {self.location} contains no documents; put documents into it to form a single "
-                "batch, or into folders inside it to form a batch each"
-            )
+            problem = "contains no documents; put documents into it to form a single batch, or into folders"
+            if is_remote(self.location):  # where files alone form no batch
+                problem = "contains no folders of documents; put documents into folders"
+            raise CorpusError(f"corpus {self.location} {problem} inside it to form a batch each")
         return FoundBatches(tuple(sorted(names)), refused, tuple(loose))
 
     def batch(self, name: str) -> BatchFiles:
@@ -162,7 +162,7 @@ class FolderCorpus(Corpus):
             raise CorpusError(f"corpus folder {self.location} cannot be read: {error.strerror}") from error
 
     def files_of(self, name: str) -> BatchFiles:
-        """Return the files of a batch."""
+        """Return the files of a batch: a folder, or a file alone (see `single_batch`)."""
         path = Path(self.location) / name
         if not (path.is_dir() or path.is_file()):
             raise _missing_batch(str(path))
@@ -199,7 +199,7 @@ def _files_below(folder: str) -> Iterator[FoundFile]:
 
 
 def _look_at(folder: str, location: str, base: str) -> FoundFile:
-    """Check a file or link without opening it; a link must stay inside `base`."""
+    """Check a file or link, named from `folder`, without opening it; a link must stay inside `base`."""
     failure, size, seen = None, 0, ""
     try:
         status = os.lstat(_target(location, base))

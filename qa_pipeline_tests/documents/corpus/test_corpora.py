@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import fsspec
 import pytest
 
 from qa_pipeline.documents.corpus.corpora import open_corpus, single_batch, split_batch
@@ -40,3 +41,9 @@ def test_the_location_of_a_batch_is_split_into_its_corpus_and_its_name(tmp_path:
     assert split_batch("memory://corpus/b/") == ("memory://corpus", "b")
     with pytest.raises(CorpusError):
         split_batch("memory://corpus")
+
+
+def test_an_address_of_files_alone_is_told_that_its_batches_are_folders() -> None:
+    fsspec.filesystem("memory").pipe_file("/files-alone/guide.md", b"x")
+    with pytest.raises(CorpusError, match="no folders of documents; put documents into folders"):
+        open_corpus("memory://files-alone").find_batches()

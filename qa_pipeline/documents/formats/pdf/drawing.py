@@ -134,7 +134,7 @@ class Annotations:
 
     values: list[str] = field(default_factory=list)  # of form fields, as `Name: value`
     redacted: list[Box] = field(default_factory=list)  # boxes that are marked for redaction
-    drawn: bool = False  # True if others are drawn over the text
+    may_cover_text: bool = False  # True if others are drawn over the page
 
 
 def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
@@ -150,7 +150,7 @@ def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
         if not note:
             continue
         kind = raw.FPDFAnnot_GetSubtype(note)
-        annotations.drawn |= kind not in not_over_text
+        annotations.may_cover_text |= kind not in not_over_text
         if kind == raw.FPDF_ANNOT_WIDGET:
             if value := _read_field(note, left_out):
                 annotations.values.append(value)

@@ -119,7 +119,8 @@ class Glyphs:
     def _raised_edits(self) -> Iterator[tuple[int, int, str]]:
         """Yield the start, end and new text of raised parts, such as (2, 3, "^6") in `106` with a raised 6.
 
-        Raised are numbers, signs, and letters at the end of a word; an empty text removes the mark of a note.
+        A run is a line up to its break. Raised are numbers and signs, and letters in the last word of a run
+        alone: in `up to x^n` and not in `x^n and more`. An empty text removes the mark of a note.
         """
         for run in _RUN.finditer(self.text):
             start, end = run.span()

@@ -58,7 +58,7 @@ Item = Line | Table | list[Line]  # a line, a table, or the lines in a frame, wh
 
 @dataclass(slots=True)
 class Group:
-    """The lines of a block, or a table; `plain` groups are never headings."""
+    """The lines of a block, or a table; `plain` groups, of margins, feet and frames, are never headings."""
 
     kind: BlockKind
     lines: list[Line] = field(default_factory=list)
@@ -147,7 +147,8 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     if last.broken and not is_new_word:  # the rest of a word joins its beginning, but no text joins code
         return group.kind != "code" or kind == "code"
     if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
-        is_next_line = last.size == line.size and last.bottom - line.bottom < 2 * line.size
+        is_below = line.bottom <= last.top  # not at the head of the next column
+        is_next_line = last.size == line.size and is_below and last.bottom - line.bottom < 2 * line.size
         return group.kind == kind and not is_new_page and (kind == "code" or is_next_line)
     if not _is_alike(group, line, kind, shape) or _is_row(last) or _is_row(line):  # rows stay apart
         return False

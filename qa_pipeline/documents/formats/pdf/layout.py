@@ -93,7 +93,7 @@ class _Draft:
         self.page = page.number
         self.lines = page.lines
         self.stand_ins: list[Line] = []  # lines without text where tables and texts were
-        self.set_apart: dict[int, Table | list[Line]] = {}  # these, by the `id` of their stand-in
+        self.by_stand_in: dict[int, Table | list[Line]] = {}  # by its `id`
         self.last_table: Table | None = None
         if len(page.drawing.across) > 1:
             tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling, previous_table)
@@ -102,20 +102,20 @@ class _Draft:
                 self._set_apart(lines, enclose(line.box for line in lines), lines[0].start)
             for table in tables:
                 self._set_apart(table, table.box, table.start)
-        if page.fields:  # values of a form come last on their page
+        if page.fields:  # values of a form, a row each, come last on their page
             foot = Box(0.0, 0.0, 0.0, 0.0)
             self._set_apart(Table(page.fields, page.number, foot, _AFTER_TEXT), foot, _AFTER_TEXT)
 
     def _set_apart(self, item: Table | list[Line], box: Box, start: int) -> None:
         stand_in = Line("", self.page, *box, size=0.0, bold=False, fixed=False, start=start)
-        self.set_apart[id(stand_in)] = item
+        self.by_stand_in[id(stand_in)] = item
         self.stand_ins.append(stand_in)
 
     def items_in_order(self, lines: Sequence[Line]) -> list[Item]:
         """Return upright lines of the page, its tables and texts set apart in reading order."""
         in_file_order = sorted([*self.stand_ins, *lines], key=lambda line: line.start)
         in_order = chain.from_iterable(split_columns(in_file_order))
-        return [self.set_apart.get(id(line), line) for line in in_order]
+        return [self.by_stand_in.get(id(line), line) for line in in_order]
 
 
 _LARGE = r"∑∏∫∮√\uf8eb-\uf8fe\x01-\x08\x0e-\x1f"  # the last are brackets of fonts of formulas
@@ -142,7 +142,7 @@ def _write_blocks(groups: Sequence[Group], spelling: Spelling, left_out: Omissio
 
 
 def _write_text(
-    group: Group, spelling: Spelling, start: str, end: str, left_out: Omissions
+    group: Group, spelling: Spelling, start_sign: str, end_sign: str, left_out: Omissions
 ) -> Iterator[Block]:
     """Yield a group's text on each of its pages, with signs of doubt at its start and end."""
     texts = list(texts_by_page(group.lines, spelling))
@@ -157,7 +157,7 @@ def _write_text(
     for number, (page, text) in enumerate(texts):
         is_first, is_last = number == 0, number == len(texts) - 1
         text = _FORMULA.sub(_doubt_formula, text)  # noqa: PLW2901
-        text = (start if is_first else "") + text + (end if is_last else "")  # noqa: PLW2901
+        text = (start_sign if is_first else "") + text + (end_sign if is_last else "")  # noqa: PLW2901
         own_marker = marker if is_first else None
         yield Block(group.kind, text, group.level, page, continues=not is_first, marker=own_marker)
 

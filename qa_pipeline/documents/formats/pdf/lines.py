@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
 LEADER = re.compile(r"[.·…](?: ?[.·…]){3,}")
-"""Leading dots of a table of contents, a form or a list of prices."""
+"""Leader dots of a table of contents, a form or a list of prices."""
 _BLANK = 0.15  # of the type size: narrower white is between letters of a word
 
 
@@ -99,7 +99,7 @@ def printed_text(line: Line) -> str:
 
 
 def add_words(glyphs: Glyphs, line: Line) -> Line:
-    """Return an upright line with its words; leading dots are left out and end a word."""
+    """Return an upright line with its words; leader dots are left out and end a word."""
     words = []
     position = line.start
     leaders = [leader.span() for leader in LEADER.finditer(glyphs.text, line.start, line.end)]
@@ -157,10 +157,10 @@ def _join_runs(before: Line, after: Line) -> Line:
 
 
 def without_leaders(lines: Iterable[Line], left_out: Omissions) -> list[Line]:
-    """Return the lines with white in place of leading dots."""
+    """Return the lines with white in place of leader dots, as in `Intro ..... 4`."""
     plain = []
     for line in lines:
-        text = " ".join(word.text for word in line.words)
+        text = " ".join(word.text for word in line.words)  # words lack the leader dots (`add_words`)
         if text and LEADER.search(line.text):
             left_out.count("leader", 1, visible(line.text) - visible(text))
             line = line._replace(text=text)  # noqa: PLW2901
@@ -221,18 +221,17 @@ class Spelling:
         self._words = Counter(_SPELT.findall("\n".join(texts).lower()))
         self.joined = 0
 
-    def rejoin(self, text: str, following: str, *, hard: bool) -> tuple[str, str]:
+    def rejoin(self, line: str, following: str, *, hard: bool) -> tuple[str, str]:
         """Join a word broken at a line end; returns the line with the whole word, and the rest of the next.
 
         Of `compu` above `ter is` these are `computer` and ` is`. A `hard` hyphen is printed amid the page
         without PDFium's mark of a broken word, so it mostly belongs to the word.
         """
-        line = text.removesuffix("-") if hard else text
         end_of_line = line[-_LOOKED_AT:]
-        first_match, second_match = _LAST_WORD.search(end_of_line), _FIRST_WORD.match(following)
         if line.endswith("/") and following[:1].isalnum():  # a hyphen behind a slash only breaks the line
             self.joined += 1
             return line, following
+        first_match, second_match = _LAST_WORD.search(end_of_line), _FIRST_WORD.match(following)
         if not second_match:  # the next line begins without a word
             return f"{line}-", following
         second, rest = second_match[0], following[second_match.end() :]
@@ -250,7 +249,7 @@ class Spelling:
         return line + second, rest
 
     def _is_compound(self, first: str, second: str, *, hard: bool) -> bool:
-        """Return True if the hyphen between two parts of a word belongs to it."""
+        """Return True if the hyphen between two parts of a word belongs to it; see `rejoin` for `hard`."""
         before, after = first.lower(), second.lower()
         if self._words[before + after]:  # elsewhere in the document it is a single word
             return False
@@ -260,6 +259,7 @@ class Spelling:
             return True
         if before in _PREFIXES:  # such as `inter`, which is written without a hyphen
             return False
+        # Each half is counted once itself.
         both_are_words = len(second) > _SHORTEST_REST and min(self._words[before], self._words[after]) > 1
         return after in _TAILS or both_are_words  # a tail is a word such as `based` or `oriented`
 
@@ -283,6 +283,7 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
     """Yield the joined text of a group's lines by page; a broken word stays on the first of two pages."""
     last, page = lines[0].text, lines[0].page
     parts: list[str] = []  # of the page that is not yielded yet, without `last`, to which a line is joined
+    # `last` ends in a blank once another line follows, unless that joins a word, range or address.
     for before, line in pairwise(lines):
         text = line.text
         is_new_page = line.page != page

@@ -75,7 +75,7 @@ def draw_page(
                 glyphs, _ = read_upright(opened, textpage, number)
                 start, end = (max(offset, 0) for offset in evidence or (0, 0))  # below 0 on a page before
                 boxes = [glyphs.box(offset) for offset in locate(text, start, end, glyphs.text)]
-            # quarter turns, clockwise, from upright text to the page as it is shown
+            # from upright text to the page as shown; `glyphs.turn` is without the page's own rotation
             turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
     except pypdfium2.PdfiumError as error:
         raise DocumentFailure("damaged", f"page {number} of the PDF cannot be drawn") from error
@@ -186,7 +186,7 @@ def _recognise(
 
 
 def _gather_lines(table: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
-    """Return the lines of Tesseract's words, by column (`left`) in pixels from the top left of the page."""
+    """Return lines of Tesseract's words; `table` has lists, such as `left`: a number of pixels a word."""
     rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
     readable = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
     lines = []

@@ -104,7 +104,7 @@ def _read_pages(
 
 
 def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
-    """Count signs instead of letters; returns a note for some, and raises `unreadable_text` for many."""
+    """Count letters whose Unicode value is missing or means nothing; returns a note, or refuses the text."""
     texts = [line.text for page in pages for line in page.lines]
     printed = max(sum(map(visible, texts)), 1)
     without_meaning = sum(len(codes) for text in texts for codes in _PRIVATE_CODES.findall(text))

@@ -30,17 +30,16 @@ class Table:
     page: int
     box: Box
     start: int
-    unused: Sequence[str] = ()  # the names of empty columns
+    unused: Sequence[str] = ()  # the names of empty columns, such as `Remark` in a list without remarks
     names: Sequence[Sequence[Cell]] = ()  # the header rows of a drawn table
     sides: Sequence[float] = ()  # the positions of the lines between its columns
 
 
 def _table_of(
-    header: Sequence[Row], rows: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
+    header: Sequence[Row], strips_by_row: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
 ) -> Table:
     """Return a table, its columns cut at the gaps; mark it as doubtful for long names or a single row."""
-    # `rows` has the strips of each row of cells, `body` the lines of each cell by row and column.
-    body = [grids.columns_of(strips) for strips in rows]
+    body_cells = [grids.columns_of(strips) for strips in strips_by_row]  # the lines of each, by row
     header_texts = [
         [" ".join(part.text for part in column) for column in strip]
         for strip in grids.strips_of(header, gaps)
@@ -49,13 +48,13 @@ def _table_of(
     has_names = not corner.endswith(":")  # else the corner names the rest of its row, which is data
     cells = [
         *([Cell(text, header=has_names) for text in texts] for texts in header_texts),
-        *([Cell(join_text(lines, spelling)) for lines in row] for row in body),
+        *([Cell(join_text(lines, spelling)) for lines in row] for row in body_cells),
     ]
     header_lines = [line for row in header for line in row]
-    body_lines = [line for row in body for cell_lines in row for line in cell_lines]
+    body_lines = [line for row in body_cells for cell_lines in row for line in cell_lines]
     table = _write_table(cells, [*header_lines, *body_lines])
     longest_name = max(len(name.split()) for texts in header_texts for name in texts)
-    is_doubtful = len(rows) < 2 or (has_names and longest_name > _LONGEST_NAME)
+    is_doubtful = len(strips_by_row) < 2 or (has_names and longest_name > _LONGEST_NAME)
     return replace(table, rows=[row + SIGNS["table"] for row in table.rows]) if is_doubtful else table
 
 
@@ -73,7 +72,7 @@ def _mark_header(rows: Sequence[Sequence[Cell]], are_bold: Sequence[bool]) -> li
     if not title_count < header_count < len(rows):
         first, *rest = [[cell.text for cell in row] for row in rows[title_count:]]
         is_corner_alone_empty = len(first) > 2 and not first[0] and all(first[1:])
-        has_corner = is_corner_alone_empty and all(row[0] for row in rest)  # and below it are names of rows
+        has_corner = is_corner_alone_empty and rest and all(row[0] for row in rest)  # the names of rows
         header_count = title_count + 1 if has_corner or names_columns(first, rest) else 0
     header = [[replace(cell, header=True) for cell in row] for row in rows[:header_count]]
     return [*header, *(list(row) for row in rows[header_count:])]
@@ -228,8 +227,11 @@ class _Stack:
     def tables(self, spelling: Spelling) -> tuple[list[Table], list[Line]]:
         """Return the tables between the lines, and the remaining lines of text."""
         tables: list[Table] = []
-        for first, last in self._tabular_zones():
-            header, bands = self._find_header(first, last)
+        ranges = self._tabular_zones()
+        first_zones = {first for first, _ in ranges}
+        for first, last in ranges:
+            below = [] if last in first_zones else self.zones[last]  # rows of another table are not taken
+            header, bands = self._find_header(first, last, below)
             if not header:
                 continue
             body = [row for band in bands for row in band]
@@ -259,26 +261,26 @@ class _Stack:
             return []
         return grids.gaps_between(rows, _size_of(rows))
 
-    def _find_header(self, first: int, last: int) -> tuple[list[Row], list[list[Row]]]:
+    def _find_header(self, first: int, last: int, below: Sequence[Row]) -> tuple[list[Row], list[list[Row]]]:
         """Return the header of a table, and its other rows by the zones they are in.
 
-        The header is above the first line, or else in the first zone.
+        The header is above the first ruled line, or else in the first zone.
         """
         bands = self.zones[first:last]
         rows = [row for band in bands for row in band]
         nearest_first = self.zones[first - 1][::-1]
         above = self._rows_beyond(rows, nearest_first, full=True)[::-1]  # from the top again
-        # Few rows between just two lines may be the header alone, and the table be below.
+        # Few rows between just two ruled lines may be the header alone, and the table be below, where its
+        # first row may have empty cells.
         is_header_alone = len(bands) == 1 and len(rows) <= _MOST_HEADER_ROWS and not above
-        below = self._rows_beyond(rows, self.zones[last], full=not is_header_alone)
-        if below:
-            bands = [*bands, below]
+        if further := self._rows_beyond(rows, below, full=not is_header_alone):
+            bands = [*bands, further]
         if above:
             return above, bands
         return (bands[0], bands[1:]) if len(bands) > 1 else ([], bands)  # without a header
 
     def _rows_beyond(self, rows: Sequence[Row], beyond: Sequence[Row], *, full: bool) -> list[Row]:
-        """Return the rows beyond the first or last line that go on in a table's columns, nearest first.
+        """Return the rows beyond the first or last ruled line that go on in a table's columns, nearest first.
 
         With `full`, the first of them must have text in every column.
         """

@@ -53,13 +53,13 @@ def find_hidden(
     from pypdfium2 import raw
 
     sheet = paper_of(page)
-    if not annotations.drawn and _is_plain(objects, sheet):
+    if not annotations.may_cover_text and _is_plain(objects, sheet):
         return set()
     text_objects = (item for item in objects if item.type == raw.FPDF_PAGEOBJ_TEXT)
     texts = {ctypes.addressof(item.raw.contents): item for item in text_objects}
     letters, hidden = _read_letters(textpage)
     full, textless = _draw(page, sheet, texts, set(texts)), _draw(page, sheet, texts, set())
-    # Text over text is drawn without the text below, which would show instead of it.
+    # Two passes at most, the lower texts alone and the upper alone: a text below would show instead.
     upper = _find_upper(letters, sheet, full.shape)
     for is_upper in {letter.owner in upper for letter in letters}:
         shown = {address for address in texts if (address in upper) == is_upper}
@@ -103,14 +103,15 @@ def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
         if not raw.FPDFPageObj_GetBounds(item, *sides):
             continue
         box = Box(*(side.value for side in sides))
+        is_in_form = item.level > 0  # its box is in the coordinates of a form XObject
         if item.type == raw.FPDF_PAGEOBJ_TEXT:
             is_across = sheet.left - 1 < box.left and box.right < sheet.right + 1
             is_on_paper = is_across and sheet.bottom - 1 < box.bottom and box.top < sheet.top + 1
-            if item.level or not (is_on_paper and _is_dark(item) and _is_usual(item)):
+            if is_in_form or not (is_on_paper and _is_dark(item) and _is_usual(item)):
                 return False
             texts.append(box)
-        elif not item.level and min(box.right - box.left, box.top - box.bottom) > _THIN:
-            covers.append(box)  # parts of a form lie in the box of the form
+        elif not is_in_form and min(box.right - box.left, box.top - box.bottom) > _THIN:
+            covers.append(box)  # among them the box of each form, with all its parts
     if not (texts and covers):
         return True
     if len(texts) * len(covers) > _MOST_PAIRS:

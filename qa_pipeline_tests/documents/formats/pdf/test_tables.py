@@ -168,3 +168,25 @@ def test_another_table_on_the_next_page_gets_no_names_from_the_one_before() -> N
     lines = [text for kind, text in outline(parse(document)) if kind == "table_row"]
 
     assert lines[3:] == ["12 | Umeå | 4", "13 | Lund | 5", "14 | Ystad | 6"]
+
+
+def test_a_lone_row_with_an_empty_corner_is_no_header() -> None:
+    document = blank()
+    at(document, 15, 20, prose("above", 4), width=180)
+    drawn(document, 60, [("", "5", "5")], (20, 70, 110, 180), (0, 1))
+    assert rows(parse(document)) == ["5 | 5"]
+
+
+def test_a_row_between_the_lines_of_two_tables_is_in_one_of_them() -> None:
+    document = blank()
+    at(document, 15, 20, prose("above", 4), width=180)
+    lines = [
+        ("Lund", "a town with many streets and houses near"), ("Falun", "mine", "12"),
+        ("Falun and other towns of it", "", "7"), ("Lund and other towns of it", "", "8"),
+    ]  # fmt: skip
+    for number, line in enumerate(lines):
+        for place, text in zip((20, 60, 110), line, strict=False):
+            document.text(place, 65 + 5 * number, text)
+    for y in (60, 67, 77, 85):
+        document.line(18, y, 190, y)
+    assert " ".join(text for _, text in outline(parse(document))).count("mine") == 1
