@@ -207,7 +207,7 @@ def template_rows(
         hashes = content_hashes(pairs, claims)  # by pair
         evidence = _evidence_texts(claims, chunks, documents)
         rows = pairs.join(evidence, on="pair_id", how="left", maintain_order="left")
-        for row in rows.join(reasons, on="pair_id").iter_rows(named=True):
+        for row in rows.join(reasons, on="pair_id", maintain_order="left").iter_rows(named=True):
             texts = {name: row[name] for name in columns}
             yield texts | {"content_sha256": hashes[row["pair_id"]], "reason": row["verdict_reason"]}
 
