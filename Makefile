@@ -64,8 +64,10 @@ serve-fake: $(VENV)/installed-dev  ## serve fake models with the APIs of Gemini 
 bench: $(VENV)/installed-dev  ## list the benchmarks
 	@$(BIN)/python -m qa_pipeline_tests.benchmarks.support.listing
 
-test: layers lint types  ## lint, types and the tests that start no processes
-	$(PYTEST) -m "not slow" --durations=30 $(SMALL)
+test: layers lint  ## lint, types and the tests that start no processes
+	@$(MAKE) --no-print-directory types & types=$$!; \
+	$(PYTEST) -m "not slow" --durations=30 $(SMALL); tests=$$?; \
+	wait $$types && exit $$tests
 
 # tests of a file share servers, so each file runs in one process
 test-system: $(VENV)/installed-system  ## processes, kills, a browser, Dagster as deployed, Postgres, S3, Ray; the tutorial
