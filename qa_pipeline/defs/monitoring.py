@@ -60,7 +60,7 @@ def production_quality(
 def _result(
     check: str, findings: pl.DataFrame, failing_states: list[str], severity: dg.AssetCheckSeverity
 ) -> dg.AssetCheckResult:
-    """Return a check that lists the first findings, and fails if any has one of the states."""
+    """Return a check that lists the first findings, and fails if any has a failing state."""
     failing = findings.filter(pl.col("state").is_in(failing_states))
     return dg.AssetCheckResult(
         check_name=check,

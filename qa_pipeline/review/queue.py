@@ -211,7 +211,7 @@ class Queue:
         files: Sequence[Path],
         read: Callable[[Layout, str], tuple[pl.DataFrame, str | None]],
     ) -> _BatchRows:
-        """Return the rows of a batch and their problem, read again if one of its files has changed."""
+        """Return the rows of a batch and their problem; a changed file is read again."""
         versions = tuple(map(version_of, files))
         earlier = remembered.get(batch)
         if earlier is not None and earlier.versions == versions:

@@ -260,7 +260,7 @@ def _other_answers(pair: ProvedPairRow, sentences: Iterable[_Sentence]) -> Itera
 
 
 def _is_judgeable(pair: ProvedPairRow, passages: Mapping[str, Passage]) -> bool:
-    """Return True for a complete pair in a supported language, without injections, that is no test row."""
+    """Return True for a complete pair in a supported language; test rows and injections give False."""
     evidence = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"] if chunk_id in passages]
     is_complete = pair["coverage"] == "full" and 0 < len(evidence) == len(pair["evidence_chunk_ids"])
     is_test_row = pair["expected_verdict"] is not None

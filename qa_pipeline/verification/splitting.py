@@ -184,7 +184,7 @@ def _unsplit(claims: Sequence[Claim], reason: str) -> list[Claim]:
 
 
 def _worth_splitting(claims: Sequence[Claim], cited_texts: Sequence[str], language: str) -> bool:
-    """Return True if a claim may be compound or opens with a pronoun, and is no sentence of a cited text."""
+    """Return True for a claim outside the cited sentences that is compound or opens with a pronoun."""
     spans = ((text, span) for text in cited_texts for span in sentence_spans(text, language))
     cited_sentences = {read(text[slice(*span)], language).folded for text, span in spans}
     words = lexicon(language).proof

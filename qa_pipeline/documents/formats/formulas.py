@@ -172,7 +172,7 @@ _ROWS = frozenset(
 _FRACTION = "\x0e"  # begins a fraction, which gets brackets beside other parts, until the formula is done
 _TIMES = "\u2062"  # between the factors of a product, which gets brackets before an exponent
 _UNSEEN = {ord(_FRACTION): None, 0x2061: None, 0x2062: None, 0x2063: ",", 0x2064: None}
-"""Signs that are not shown: of fractions, and those of MathML between factors, addends and indices."""
+"""Signs that are not shown: before fractions, and between factors, addends and indices of MathML."""
 
 
 class _UnwritableError(Exception):

@@ -86,7 +86,7 @@ class _SimpleTable(tableparser.SimpleTableParser):
 
 
 _OPTIONS: dict[str, Any] = defaultdict(lambda: directives.unchanged)
-"""How the options of directives are read: those of tables as docutils does, any other as a text."""
+"""Readers of the options of directives: docutils reads options of tables, and others are texts."""
 for _name in ("header-rows", "stub-columns", "header", "keepspace", "delim", "quote", "escape"):
     _OPTIONS[_name] = tables.CSVTable.option_spec[_name]
 

@@ -277,7 +277,7 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
 
 
 def _mark_heads(rows: Sequence[Sequence[Cell]], head_count: int) -> list[list[Cell]]:
-    """Return the rows, those of data written in `th` with plain cells, and titles with header cells.
+    """Return the rows with plain cells for data written in `th`, and header cells for titles.
 
     A title fills the width of the table; `head_count` rows are in `thead`.
     """

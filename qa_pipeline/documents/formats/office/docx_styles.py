@@ -71,7 +71,7 @@ class Styles:
             style_id = value_of(style, "basedOn")
 
     def look(self, paragraph_style: str, properties: "_Element | None") -> Mapping[str, str]:
-        """Return the values of a run's properties, such as `b`; its own (`rPr`) override those of styles."""
+        """Return the values of a run's properties, such as `b`; its own (`rPr`) override its styles."""
         run_style = value_of(properties, "rStyle")
         if (paragraph_style, run_style) not in self._looks:
             look: dict[str, str] = {}
