@@ -29,7 +29,7 @@ from qa_pipeline.documents.formats.pdf.lines import (
     texts_by_page,
     without_leaders,
 )
-from qa_pipeline.documents.formats.pdf.tables import Table, ruled_tables, table_at_end
+from qa_pipeline.documents.formats.pdf.tables import Table, ruled_tables
 from qa_pipeline.records import Block
 from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.lexicon.languages import of_all
@@ -54,9 +54,7 @@ def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions) -> list[Blo
     """Return the blocks in reading order, with margin notes and running lines out of the paragraphs."""
     pages = [replace(page, lines=without_leaders(page.lines, left_out)) for page in pages]
     spelling = Spelling(printed_text(line) for page in pages for line in page.lines)
-    drafts: list[_Draft] = []
-    for page in pages:
-        drafts.append(_Draft(page, spelling, drafts[-1].last_table if drafts else None))
+    drafts = [_Draft(page, spelling) for page in pages]
     size = usual_size(line for draft in drafts for line in draft.lines)
     heights = [page.height for page in pages]
     texts, heads, feet = remove_running_lines([draft.lines for draft in drafts], heights, size, left_out)
@@ -88,16 +86,14 @@ def _lines_in_margin(body: Sequence[Line], shape: Shape) -> list[Line]:
 class _Draft:
     """A page whose tables, and texts in frames, were taken out of its lines."""
 
-    def __init__(self, page: PageContent, spelling: Spelling, previous_table: Table | None) -> None:
-        """Read the tables of a page; `previous_table` is at the end of the page before."""
+    def __init__(self, page: PageContent, spelling: Spelling) -> None:
+        """Read the tables of a page."""
         self.page = page.number
         self.lines = page.lines
         self.stand_ins: list[Line] = []  # lines without text where tables and texts were
         self.by_stand_in: dict[int, Table | list[Line]] = {}  # by its `id`
-        self.last_table: Table | None = None
         if len(page.drawing.across) > 1:
-            tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling, previous_table)
-            self.last_table = table_at_end(tables, self.lines)
+            tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling)
             for lines in framed:
                 self._set_apart(lines, enclose(line.box for line in lines), lines[0].start)
             for table in tables:

@@ -31,8 +31,6 @@ class Table:
     box: Box
     start: int
     unused: Sequence[str] = ()  # the names of empty columns, such as `Remark` in a list without remarks
-    names: Sequence[Sequence[Cell]] = ()  # the header rows of a drawn table
-    sides: Sequence[float] = ()  # the positions of the lines between its columns
 
 
 def _table_of(
@@ -89,7 +87,6 @@ def pieces_of(line: Line, gap: float) -> list[Line]:
     return [part_of(line, words) for words in groups]
 
 
-_MOST_AROUND = 3  # lines above or below a table that goes on over a page break: head, foot and page number
 _SAME_SIDE = 4.0  # points: lines of one table end alike, but for the thickness of a frame
 _DOUBLE_RULE = 4.0  # points: two lines this close are one double line, with no row between them
 _MOST_RULES = 400  # lines across on a page: each is compared with all groups, and drawings have thousands
@@ -101,12 +98,9 @@ _WORDS_A_LINE = 3  # of running text; cells that are wrapped in narrow columns h
 
 
 def ruled_tables(
-    lines: Sequence[Line], drawing: Drawing, spelling: Spelling, previous: Table | None = None
+    lines: Sequence[Line], drawing: Drawing, spelling: Spelling
 ) -> tuple[list[Table], list[list[Line]], list[Line]]:
-    """Return the tables in ruled lines, the texts in frames, and the other lines of the page.
-
-    `previous` is the table at the end of the page before, which may go on.
-    """
+    """Return the tables in ruled lines, the texts in frames, and the other lines of the page."""
     tables: list[Table] = []
     framed: list[list[Line]] = []
     remaining = list(lines)
@@ -119,21 +113,12 @@ def ruled_tables(
             framed += texts
             remaining = outside
         elif _is_table(grid):
-            is_on_top = sum(line.bottom > grid.heights[0] for line in lines) <= _MOST_AROUND
-            tables.append(_read_grid(grid, spelling, previous if is_on_top else None))
+            tables.append(_read_grid(grid, spelling))
             remaining = outside
     for rules in stacked_rules(drawing.across):
         stacked, remaining = _Stack(rules, remaining).tables(spelling)
         tables += stacked
     return tables, framed, remaining
-
-
-def table_at_end(tables: Sequence[Table], outside: Sequence[Line]) -> Table | None:
-    """Return the drawn table with names at the end of a page; `outside` are lines outside tables."""
-    last = min((table for table in tables if table.names), key=lambda table: table.box.bottom, default=None)
-    if last is None or sum(line.top < last.box.bottom for line in outside) > _MOST_AROUND:
-        return None
-    return last
 
 
 def _is_running_text(lines: Sequence[Line]) -> bool:
@@ -181,8 +166,8 @@ def _holds_several_rows(row: Sequence[GridCell], *, has_few_rows: bool) -> bool:
     return has_few_rows or (has_figures and len(lengths) == 1)
 
 
-def _read_grid(grid: Grid, spelling: Spelling, previous: Table | None) -> Table:
-    """Return the table in a grid; a table that continues `previous` takes its column names."""
+def _read_grid(grid: Grid, spelling: Spelling) -> Table:
+    """Return the table in a grid."""
     # Empty rows are left out, unless a cell that begins in them spans others, too.
     rows = [row for row in grid.rows() if any(cell.lines or cell.rows > 1 for cell in row)]
     cells = [
@@ -191,20 +176,7 @@ def _read_grid(grid: Grid, spelling: Spelling, previous: Table | None) -> Table:
     ]
     are_bold = [all(line.bold for box in row for line in box.lines) for row in rows]
     lines = [line for box in grid.cells for line in box.lines]
-    marked = _mark_header(cells, are_bold)
-    names: Sequence[Sequence[Cell]] = list(takewhile(lambda row: all(cell.header for cell in row), marked))
-    if previous and _has_sides_of(previous, grid) and not are_bold[0] and names != previous.names:
-        names = previous.names  # the table goes on and its header is not repeated, so all rows are data
-        table = replace(_write_table([*names, *cells], lines), unused=())
-    else:
-        table = _write_table(marked, lines)
-    return replace(table, names=names, sides=grid.sides)
-
-
-def _has_sides_of(table: Table, grid: Grid) -> bool:
-    return len(table.sides) == len(grid.sides) and all(
-        abs(above - below) <= _SAME_SIDE for above, below in zip(table.sides, grid.sides, strict=True)
-    )
+    return _write_table(_mark_header(cells, are_bold), lines)
 
 
 class _Stack:

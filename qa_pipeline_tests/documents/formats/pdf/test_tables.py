@@ -142,34 +142,6 @@ def test_a_ruled_table_of_one_row_is_in_doubt_and_of_two_it_is_not() -> None:
     assert doubted(parse(document)) == []
 
 
-@pytest.mark.parametrize("repeated", [True, False])
-def test_a_table_that_goes_on_over_a_page_break_keeps_the_names_of_its_columns(repeated: bool) -> None:
-    document = blank()
-    document.set_auto_page_break(True, 15)
-    at(document, 15, 20, prose("above", 3), width=180)
-    people = [(f"Person{number}", str(number), f"Town{number}") for number in range(60)]
-    with document.table(repeat_headings=int(repeated)) as table:
-        for row in (("Name", "Age", "Place"), *people):
-            table.row(row)
-
-    lines = [text for kind, text in outline(parse(document)) if kind == "table_row"]
-
-    assert lines == [f"Name: {name} | Age: {age} | Place: {place}" for name, age, place in people]
-
-
-def test_another_table_on_the_next_page_gets_no_names_from_the_one_before() -> None:
-    document = blank()
-    for place, table in enumerate((PEOPLE, [("12", "Umeå", "4"), ("13", "Lund", "5"), ("14", "Ystad", "6")])):
-        if place:
-            document.add_page()
-        document.set_xy(15, at(document, 15, 20, prose(f"above{place}x", 6), width=180) + 5)
-        with_table(document, table, first_row_as_headings=not place)
-
-    lines = [text for kind, text in outline(parse(document)) if kind == "table_row"]
-
-    assert lines[3:] == ["12 | Umeå | 4", "13 | Lund | 5", "14 | Ystad | 6"]
-
-
 def test_a_lone_row_with_an_empty_corner_is_no_header() -> None:
     document = blank()
     at(document, 15, 20, prose("above", 4), width=180)
