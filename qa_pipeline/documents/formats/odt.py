@@ -39,7 +39,7 @@ _OUTLINE = "/outline"  # the list of chapters: a key that no style has
 _MOST_REPEATED = 100  # blanks, cells or steps to a parent style: more is a mistake, or made to fill memory
 
 
-class _Markup:
+class Markup:
     """A pass over a text that writes it as HTML; notes come at the end of their section."""
 
     def __init__(self, trees: "list[_Element]", omissions: Omissions) -> None:
@@ -68,7 +68,7 @@ class _Markup:
             parts += [self._element(child) if isinstance(child.tag, str) else "", escape(child.tail or "")]
         return "".join(parts)
 
-    def _look_of(self, element: "_Element") -> tuple[str, str]:
+    def look_of(self, element: "_Element") -> tuple[str, str]:
         """Return the HTML element of a style, "" for a plain one, and the CSS of it and its parents."""
         names = (element.get(f"{space}style-name") for space in (TEXT, TABLE, _DRAW))
         style_names = [next(filter(None, names), "")]  # the style, then its parents, which it overrides
@@ -106,7 +106,7 @@ class _Markup:
             return ""
         if name == "s":
             return " " * min(read_number(element.get(f"{TEXT}c"), 1), _MOST_REPEATED)
-        html_name, css = self._look_of(element)
+        html_name, css = self.look_of(element)
         inside = _SIGNS[name] if name in _SIGNS else self.inside(element)
         if name == "table-cell":
             columns, rows, repeats = (
@@ -127,7 +127,7 @@ class _Markup:
     def _paragraph(self, element: "_Element") -> str:
         """Return a paragraph or heading with its number; notes of the section above come before a heading."""
         number, self.number = self.number, ""
-        html_name, css = self._look_of(element)
+        html_name, css = self.look_of(element)
         notes = ""
         if element.tag == f"{TEXT}h":
             level = min(max(read_number(element.get(f"{TEXT}outline-level"), 1), 1), 6)
@@ -179,6 +179,7 @@ class _Markup:
         return f"{prefix}{'.'.join(parts)}{suffix}".strip() + " "
 
     def take_notes(self) -> str:
+        """Return the notes that wait as HTML."""
         notes, self.notes = self.notes, []
         return "".join(notes)
 
@@ -191,7 +192,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     if body is None:
         raise DocumentFailure("unsupported_format", "the file is not an OpenDocument text")
     omissions = Omissions()
-    writer = _Markup(trees, omissions)
+    writer = Markup(trees, omissions)
     # text without a colour is not always black, so the HTML reader must not compare it with its ground
     markup = f'<div style="color:unknown">{writer.inside(body)}{writer.take_notes()}</div>'
     check_length(len(markup) / 8, settings)  # an estimate, as most of it is tags and styles

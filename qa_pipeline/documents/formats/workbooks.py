@@ -3,7 +3,6 @@
 import io
 import re
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure, check_rows
 from qa_pipeline.documents.formats import odt
-from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, SCRIPTS, STRUCK, settle, shift_of
+from qa_pipeline.documents.formats.formulas import LEVEL, SCRIPTS, STRUCK, settle
+from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.office.package import (
     ZIP_START,
     Archive,
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 _MOST_REPEATED = 100  # equal cells or rows that an ODS writes as one: more are blank, or made to fill memory
 _LAST_COLUMN = 16_384  # of an XLSX sheet
-_SHIFTS = {"sup": RAISED, "sub": LOWERED, "": None}
-_ODS_BLANKS = (f"{odt.TEXT}s", f"{odt.TEXT}tab", f"{odt.TEXT}line-break")
 _HIDING = frozenset({"collapse", "filter"})
 _LOCAL_FORMATS = frozenset({*range(5, 9), *range(37, 45)})  # currency and brackets depend on the country
 _WHITES = (("theme", 0), ("indexed", 1), ("indexed", 9), ("rgb", "FFFFFFFF"), ("rgb", "00FFFFFF"))
@@ -63,10 +61,10 @@ def read_sheets(content: bytes, settings: DocumentSettings, omissions: Omissions
     """Return the sheets of an XLSX or ODS file."""
     archive = Archive(content) if content.startswith(ZIP_START) else None
     if archive is not None and archive.find("content.xml") is not None:  # an ODS
-        root = odt.read_trees(archive)[0]
-        styles = {style.get(f"{odt.STYLE}name", ""): style for style in root.iter(f"{odt.STYLE}style")}
-        tables = root.iterfind(f"{odt.OFFICE}body/{odt.OFFICE}spreadsheet/{odt.TABLE}table")
-        return [_read_ods_table(table, styles, settings, omissions) for table in tables]
+        trees = odt.read_trees(archive)
+        writer = odt.Markup(trees, omissions)
+        tables = trees[0].iterfind(f"{odt.OFFICE}body/{odt.OFFICE}spreadsheet/{odt.TABLE}table")
+        return [_read_ods_table(table, writer, settings) for table in tables]
     from openpyxl import load_workbook
 
     package, main = open_package(content, ".xlsx")
@@ -133,17 +131,12 @@ def _show(cell: "WorkbookCell", omissions: Omissions) -> str:
     return settle(" ".join("".join(parts).split()), omissions)
 
 
-def _read_ods_table(
-    table: "_Element", styles: "Mapping[str, _Element]", settings: DocumentSettings, omissions: Omissions
-) -> Sheet:
-    """Return a sheet of an ODS file; comments, hidden cells and struck text are counted."""
-    style = styles.get(table.get(f"{odt.TABLE}style-name", ""))
+def _read_ods_table(table: "_Element", writer: odt.Markup, settings: DocumentSettings) -> Sheet:
+    """Return a sheet of an ODS file; hidden cells are counted."""
+    style = writer.styles.get(table.get(f"{odt.TABLE}style-name", ""))
     properties = None if style is None else style.find(f"{odt.STYLE}table-properties")
     is_hidden = properties is not None and properties.get(f"{odt.TABLE}display") == "false"
     sheet = Sheet(table.get(f"{odt.TABLE}name", ""), is_hidden, hidden_columns=_hidden_ods_columns(table))
-    for comment in table.iter(f"{odt.OFFICE}annotation"):
-        omissions.add("comment", "".join(map(str, comment.itertext())))
-    signs = {name: _sign_of(style) for name, style in styles.items()}
     first_row = 0
     for row in table.iter(f"{odt.TABLE}table-row"):
         repeats = _number(row, "rows-repeated")
@@ -156,24 +149,33 @@ def _read_ods_table(
             right = first_column + _number(cell, "columns-spanned") - 1
             if bottom > first_row or right > first_column:
                 sheet.merged.append((first_row, first_column, bottom, right))
-            lines = (_ods_line(line, signs) for line in cell.iterchildren(f"{odt.TEXT}p"))
-            text = " ".join(" ".join(lines).split())
-            if text and signs.get(cell.get(f"{odt.TABLE}style-name", "")) == STRUCK:
-                text = f"{STRUCK}{text}{LEVEL}"
-            text = settle(text, omissions).strip()
+            text = _ods_text(cell, writer)
             width = _number(cell, "columns-repeated")
             columns = range(first_column, first_column + min(width, _MOST_REPEATED))
             is_covered = cell.tag == f"{odt.TABLE}covered-table-cell"
             for column_number in columns if text else ():
                 sheet.count(text * len(numbers), settings)
                 if is_covered or first_row in sheet.hidden_rows or column_number in sheet.hidden_columns:
-                    omissions.add("hidden", text)
+                    writer.omissions.add("hidden", text)
                     continue
                 for number in numbers:
                     sheet.rows.setdefault(number, {})[column_number] = Cell(text)
             first_column += width
         first_row += repeats
     return sheet
+
+
+def _ods_text(cell: "_Element", writer: odt.Markup) -> str:
+    """Return the visible text of a cell on a line; the text of a struck-out cell is counted."""
+    if all(line.tag == f"{odt.TEXT}p" and not len(line) for line in cell):  # reading it as HTML is slow
+        text = " ".join(" ".join(line.text or "" for line in cell).split())
+    else:
+        blocks = read_fragment(writer.inside(cell), writer.omissions, page=False)
+        text = " ".join(" ".join(block.text for block in blocks).split())
+    if text and "line-through" in writer.look_of(cell)[1]:
+        writer.omissions.add("deleted_text", text)
+        return ""
+    return text
 
 
 def _hidden_ods_columns(table: "_Element") -> set[int]:
@@ -189,26 +191,6 @@ def _hidden_ods_columns(table: "_Element") -> set[int]:
 
 def _number(element: "_Element", name: str) -> int:
     return read_number(element.get(f"{odt.TABLE}number-{name}"), 1)
-
-
-def _ods_line(element: "_Element", signs: Mapping[str, str | None]) -> str:
-    """Return the text of a paragraph or span, with signs around raised, lowered and struck text."""
-    parts = [element.text or ""]
-    for child in element:
-        inside = " " if child.tag in _ODS_BLANKS else _ods_line(child, signs)
-        sign = signs.get(child.get(f"{odt.TEXT}style-name", ""))
-        parts += [f"{sign}{inside}{LEVEL}" if sign else inside, child.tail or ""]
-    return "".join(parts)
-
-
-def _sign_of(style: "_Element") -> str | None:
-    """Return the sign of struck, raised or lowered text for an ODS style."""
-    text = style.find(f"{odt.STYLE}text-properties")
-    if text is None:
-        return None
-    if text.get(f"{odt.STYLE}text-line-through-style", "none") != "none":
-        return STRUCK
-    return _SHIFTS[shift_of(text.get(f"{odt.STYLE}text-position", ""))]
 
 
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\[\]-]*)[^\[\]]*\]|[_*].|\[[^\[\]]*\]', re.DOTALL)
