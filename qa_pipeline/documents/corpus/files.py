@@ -196,11 +196,7 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
     try:
         return BatchDescription.model_validate(values)
     except ValidationError as error:
-        first_problem = error.errors(include_input=False, include_url=False)[0]
-        # such as `documents.a.md.licence`
-        field = ".".join(mask(str(part)).text for part in first_problem["loc"])
-        message = f"{field}: {first_problem['msg'].removeprefix('Value error, ')}"
-        if first_problem["type"] == "extra_forbidden":
-            known_fields = "licence and source_uri; for a batch also documents"
-            message = f"{field} is unknown; known are {known_fields}"
-        raise CorpusError(f"{name}: {message}") from None  # the error quotes the file
+        problem = error.errors(include_input=False, include_url=False)[0]
+        field = ".".join(mask(str(part)).text for part in problem["loc"])  # such as `documents.a.md.licence`
+        fault = f"{field}: {problem['msg']}; known fields are licence, source_uri and, for a batch, documents"
+        raise CorpusError(f"{name}: {fault}") from None  # the error quotes the file

@@ -30,7 +30,7 @@ _MAIL_HEADERS = frozenset(["from", "to", "subject", "date", "received", "message
 _TEXT_TYPES = ("text/plain", "text/html", "text/markdown", "multipart")
 """A `multipart` without parts lacks its boundary and is text."""
 _LONGEST_HEADER = 10_000  # characters: the time to decode one grows with the square of its length
-_LEAST_SHARE = 0.5  # of the text of the HTML version: a plain one with less is cut, or only names the other
+_LEAST_SHARE = 0.5  # of the longest version: a plain version with less is cut, or only names the other
 _BASE64 = re.compile(r"\s*(?:[A-Za-z0-9+/]+={0,2}[ \t]*(?:\r?\n|\Z))+")
 """The lines of a body up to a blank line or other signs."""
 _QUOTED_LINES = re.compile(r"(?:^>.*\n?)+", re.MULTILINE)
@@ -99,22 +99,15 @@ class _Reader:
             self.omissions.add("attachment")
 
     def _read_versions(self, versions: Sequence[Message], level: int) -> Iterator[Block]:
-        """Yield the blocks of the plain version of a text, or of the HTML if the plain one is cut."""
-        readings: list[tuple[str, int, list[Block], Omissions]] = []
+        """Yield the blocks of the first version of a text, which is the plainest, unless it is cut."""
+        readings: list[tuple[int, list[Block], Omissions]] = []
         for version in versions:
-            leaves = (leaf for leaf in version.walk() if not leaf.is_multipart())
-            first_type = next((leaf.get_content_type() for leaf in leaves if _is_text(leaf)), "")
             trial = _Reader(self.settings)
             blocks = list(trial._read_part(version, level))
-            length = sum(len(block.text) for block in blocks)
-            readings.append((first_type, length, blocks, trial.omissions))
-        rich_length = max((length for kind, length, *_ in readings if kind == "text/html"), default=0)
-        ranks = [
-            (length > 0, kind == "text/plain" and length >= _LEAST_SHARE * rich_length, kind == "text/html")
-            for kind, length, *_ in readings
-        ]
-        chosen = ranks.index(max(ranks))
-        for number, (_, length, blocks, omissions) in enumerate(readings):
+            readings.append((sum(len(block.text) for block in blocks), blocks, trial.omissions))
+        least_length = _LEAST_SHARE * max(length for length, *_ in readings)
+        chosen = next(number for number, (length, *_) in enumerate(readings) if length >= least_length)
+        for number, (length, blocks, omissions) in enumerate(readings):
             if number == chosen:
                 yield from blocks
                 self.omissions.update(omissions.record())

@@ -15,6 +15,7 @@ from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose, turn_box
 from qa_pipeline.documents.formats.pdf.layout import PageContent
 from qa_pipeline.documents.formats.pdf.lines import Line, Word, printed_text, read_upright
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.rendering import first_names
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -92,7 +93,7 @@ def draw_page(
     return file.getvalue()
 
 
-_MOST_LISTED = 20  # pages named in a note, which is one line of a table
+MOST_LISTED = 20  # pages named in a note, which is one line of a table
 
 
 def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
@@ -110,14 +111,10 @@ def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
     return [describe_pages(len(pages), scans, "without text")]
 
 
-def list_pages(pages: Sequence[object]) -> str:
-    """Return the first pages of a list, and an ellipsis for the others."""
-    return ", ".join(map(str, pages[:_MOST_LISTED])) + (", …" if len(pages) > _MOST_LISTED else "")
-
-
 def describe_pages(pages: int, numbers: Sequence[int], which: str) -> str:
     """Return a sentence such as `2 of 9 pages are pictures without text: 3, 7`."""
-    return f"{len(numbers)} of {pages} pages are pictures {which}: {list_pages(numbers)}"
+    listed = first_names(list(map(str, numbers)), MOST_LISTED)
+    return f"{len(numbers)} of {pages} pages are pictures {which}: {listed}"
 
 
 _POINTS_AN_INCH = 72

@@ -14,10 +14,11 @@ from qa_pipeline.documents.formats.pdf.drawing import list_objects, read_annotat
 from qa_pipeline.documents.formats.pdf.glyphs import paper_of
 from qa_pipeline.documents.formats.pdf.layout import PageContent, lay_out_pages, remove_contents
 from qa_pipeline.documents.formats.pdf.lines import add_words, printed_text, read_upright
-from qa_pipeline.documents.formats.pdf.page_images import count_scans, list_pages, read_scans
+from qa_pipeline.documents.formats.pdf.page_images import MOST_LISTED, count_scans, read_scans
 from qa_pipeline.documents.formats.pdf.visibility import find_hidden
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.rendering import first_names
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage
@@ -58,8 +59,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     except PdfiumError as error:
         raise DocumentFailure("damaged", "a page of the PDF cannot be loaded") from error
     if failed:
-        described = [f"{number} ({reason})" for number, reason in failed.items()]
-        notes.append(f"{len(failed)} of {len(pages)} pages could not be read: {list_pages(described)}")
+        listed = first_names([f"{number} ({reason})" for number, reason in failed.items()], MOST_LISTED)
+        notes.append(f"{len(failed)} of {len(pages)} pages could not be read: {listed}")
     return ParsedFile(
         blocks=tuple(blocks),
         title=next((block.text for block in blocks if block.level == 1), None),
