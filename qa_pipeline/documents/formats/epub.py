@@ -121,13 +121,6 @@ def _read_page(archive: Archive, path: str, item: "_Element", omissions: Omissio
     markup = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", _MATHS_PREFIX.sub(r"\1", markup))
     tree = parse_tree(markup)
     count_comments(tree, omissions)
-    title = tree.css_first("head title")
-    if title is not None and title.text().strip():
-        omissions.add("metadata", title.text())
     for kind, selector in _PARTS.items():
         remove(tree.css(selector), omissions, kind)
-    blocks = read_tree(tree, omissions)
-    if "nav" in item.get("properties", "").split():
-        omissions.add("navigation", " ".join(block.text for block in blocks))
-        return []
-    return blocks
+    return read_tree(tree, omissions)

@@ -138,12 +138,6 @@ class _Directive(Directive):
         return list(inside.children)
 
 
-class _ListTable(tables.ListTable):
-    """A table of nested lists."""
-
-    option_spec = _OPTIONS
-
-
 class _CommaTable(tables.CSVTable):
     """A table of lines with commas, which never reads another file."""
 
@@ -156,7 +150,8 @@ class _CommaTable(tables.CSVTable):
 
 
 _KINDS: dict[str, type[Directive]] = {
-    "csv-table": _CommaTable, "list-table": _ListTable, "replace": misc.Replace, "unicode": misc.Unicode,
+    "csv-table": _CommaTable, "list-table": tables.ListTable, "replace": misc.Replace,
+    "unicode": misc.Unicode,
 }  # fmt: skip
 """Directives of docutils; all others are read by `_Directive`."""
 

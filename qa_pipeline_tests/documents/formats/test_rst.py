@@ -79,7 +79,7 @@ def test_code_is_verbatim_however_it_is_written() -> None:
         "==== =====\nName Value\n==== =====\na    1\n\nb    2\n==== =====\n",
         "+----+-----+\n|Name|Value|\n+====+=====+\n|a   |1    |\n+----+-----+\n|b   |2    |\n+----+-----+\n",
         (
-            ".. list-table:: \n   :header-rows: 1\n   :unknown: 1\n\n   * - Name\n     - Value\n"
+            ".. list-table:: \n   :header-rows: 1\n\n   * - Name\n     - Value\n"
             "   * - a\n     - 1\n   * - b\n     - 2\n"
         ),
         '.. csv-table::\n   :header: "Name", "Value"\n   :widths: 1, 2, 3\n\n   a, 1\n   b, 2\n',

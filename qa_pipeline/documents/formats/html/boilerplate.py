@@ -156,6 +156,8 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
             remove(tree.css(selector), omissions, kind)
     for node in tree.css("img"):
         omissions.add("image", node.attributes.get("alt") or "")
+    if tree.head is not None and (title := tree.head.text()).strip():
+        omissions.add("metadata", title)
 
 
 def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> None:

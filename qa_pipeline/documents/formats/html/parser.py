@@ -102,8 +102,6 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
     if body is None:
         return []
     remove_furniture(tree, omissions)
-    if tree.head is not None and (title := tree.head.text()).strip():
-        omissions.add("metadata", title)
     text = body.text()
     candidates = (nodes[0] for nodes in map(body.css, _MAIN) if len(nodes) == 1)  # several are parts of it
     main = next((node for node in candidates if len(node.text()) >= _LEAST_SHARE * len(text)), body)
