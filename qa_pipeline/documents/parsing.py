@@ -80,7 +80,7 @@ _LONGEST_TITLE = 300  # characters, as of a heading
 _LONGEST_NOTE = 2000  # characters of an address, which browsers take up to, or of a licence
 _LONGEST_LOOKED_AT = 10_000  # characters that are masked before they are cut
 _LIBRARIES = (
-    "docutils", "lxml", "markdown-it-py", "mdit-py-plugins", "openpyxl", "phonenumberslite",
+    "css-inline", "docutils", "lxml", "markdown-it-py", "mdit-py-plugins", "openpyxl", "phonenumberslite",
     "py3langid", "pyarrow", "pypdfium2", "python-pptx", "selectolax",
 )  # fmt: skip
 

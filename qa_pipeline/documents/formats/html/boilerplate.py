@@ -5,10 +5,9 @@ Widgets become the text that they show: icons, check boxes, drop-downs and tabs.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from functools import lru_cache
 from html import escape
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, visible
@@ -95,9 +94,6 @@ _KINDS_OF_A_PAGE = {
         "header:not(:has(h1, h2)), div#header:not(:has(h1, h2))"
     ),
 }
-_MOST_RULES = 400  # of style sheets that strike text out or hide it: each is looked for in the whole page
-_UNAPPLIED = re.compile(r"/\*.*?(?:\*/|\Z)|@[^{};@]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})", re.DOTALL)
-"""Comments of style sheets, and rules for paper, for small screens and the like."""
 _HIDING = re.compile(
     r"(?<![\w-])(?:display\s*:\s*none\b|visibility\s*:\s*(?:hidden|collapse)\b"
     r"|opacity\s*:\s*0*(?:\.0*)?%?\s*(?:[;!]|$)"
@@ -107,13 +103,7 @@ _HIDING = re.compile(
     r"|color\s*:\s*(?:transparent\b|rgba\([^()]*[,/]\s*0(?:\.0*)?%?\s*\)))",
     re.IGNORECASE,
 )
-_SHOWING = re.compile(r"(?<![\w-])(?:display|visibility|opacity|left|top|font-size)\s*:", re.IGNORECASE)
 _SHIFTED = re.compile(r"vertical-align\s*:\s*(?:(?P<up>super|text-top)|sub|text-bottom)\b", re.IGNORECASE)
-_RELEVANT = re.compile(
-    r"line-through|display|visibility|opacity|font-size|left|right|top|bottom|indent|clip|color|background"
-    r"|vertical-align",
-    re.IGNORECASE,
-)
 _COLOUR = re.compile(r"(?<![\w-])(background(?:-color|-image)?|color)\s*:([^;]*)", re.IGNORECASE)
 _NOTE_MARKS = (
     "sup:has(a[href*='#']), a[href*='#']:has(sup), sup.reference, a.footnote, a.footnote-ref, "
@@ -133,14 +123,10 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
         omissions.add("script", _TAG.sub("", node.html or ""))
         node.decompose()
     _write_widgets(tree)
-    sheet_styles, shown = _apply_sheets(tree)
-    inline_styles = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]
+    styles = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]
     for name, css_name in _ATTRIBUTES.items():
-        inline_styles += [(node, f"{css_name}:{node.attributes[name]}") for node in tree.css(f"[{name}]")]
-    styles = [*sheet_styles, *inline_styles]
-    hidden = [node for node, style in sheet_styles if _HIDING.search(style) and node.mem_id not in shown]
-    hidden += [node for node, style in inline_styles if _HIDING.search(style)]
-    hidden += _find_blended(tree, styles)
+        styles += [(node, f"{css_name}:{node.attributes[name]}") for node in tree.css(f"[{name}]")]
+    hidden = [node for node, style in styles if _HIDING.search(style)] + _find_blended(tree, styles)
     for node, style in styles:
         # between these signs `settle` writes it, as text of `sup` and `sub`
         if node.tag in _INSIDE_LINES and (match := _SHIFTED.search(style)):
@@ -168,29 +154,6 @@ def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> No
             node.decompose()
 
 
-def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str]], set[int]]":
-    """Return elements with the styles that sheets of the page give them, and ids of elements shown by a rule.
-
-    `display: block` may undo another rule that hides the element; states such as `:hover` select nothing.
-    """
-    from selectolax.lexbor import SelectolaxError
-
-    sheets = "\n".join(node.text() for node in tree.css("style:not([media*=print])"))
-    # the selectors and the style of each rule, as of `p, td {color: red`
-    rules = (rule.rpartition("{")[::2] for rule in _UNAPPLIED.sub("", sheets).split("}"))
-    relevant = ((selectors.split(","), style) for selectors, style in rules if _RELEVANT.search(style))
-    by_selector = ((selector, style) for selectors, style in relevant for selector in selectors)
-    styles: list[tuple[LexborNode, str]] = []
-    shown: set[int] = set()
-    for selector, style in islice(by_selector, _MOST_RULES):
-        with suppress(SelectolaxError):  # browsers ignore a wrong selector, too
-            nodes = tree.css(selector)
-            styles += [(node, style) for node in nodes]
-            if _SHOWING.search(_HIDING.sub("", style)):
-                shown.update(node.mem_id for node in nodes)
-    return styles, shown
-
-
 def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]]") -> "list[LexborNode]":
     """Return the elements whose text has the colour of its background, as far as the page says both."""
     coloured: dict[int, LexborNode] = {}
@@ -201,9 +164,8 @@ def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]
             coloured[node.mem_id] = node
             colours = inks if name.lower() == "color" else papers
             colours[node.mem_id] = value
-    # a style sheet in another file may set other defaults
-    has_linked_sheet = tree.css_first("link[rel=stylesheet]") is not None
-    default_ink, default_paper = ("", "") if has_linked_sheet else ("black", "white")
+    has_sheet = tree.css_first("style, link[rel=stylesheet]") is not None  # it may set other defaults
+    default_ink, default_paper = ("", "") if has_sheet else ("black", "white")
     blended = []
     for node in coloured.values():
         parts = {part.mem_id for part in node.css("*")} - {node.mem_id}

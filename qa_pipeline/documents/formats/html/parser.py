@@ -22,6 +22,7 @@ _MAIN = (
 """Selectors of the main content, the most reliable first."""
 _LEAST_SHARE = 0.25  # of the text of a page: an element with less is not its content, whatever its name
 _DEEPEST = 5_000
+_STYLE_SHEET = re.compile("<style", re.IGNORECASE)
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
 _NO_END_TAG = frozenset({
     "area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html", "img",
@@ -64,7 +65,11 @@ def close_elements(markup: str) -> str:
 
 
 def parse_tree(markup: str) -> "LexborHTMLParser":
-    """Parse markup; raises a DocumentFailure for deep nesting, whose cost grows with its square."""
+    """Parse markup, and write its style sheets to the elements that they select.
+
+    Linked sheets are not loaded. Raises a DocumentFailure for deep nesting, whose cost grows with its square.
+    """
+    from css_inline import CSSInliner
     from selectolax.lexbor import LexborHTMLParser
 
     tags = _TAG.findall(markup) if markup.count("<") > _DEEPEST else []  # fewer cannot nest too deep
@@ -75,6 +80,8 @@ def parse_tree(markup: str) -> "LexborHTMLParser":
             if depth > _DEEPEST:
                 detail = f"elements are nested more than {_DEEPEST} levels deep"
                 raise DocumentFailure("nested_too_deep", detail)
+    if _STYLE_SHEET.search(markup):
+        markup = CSSInliner(load_remote_stylesheets=False, keep_style_tags=True).inline(markup)
     return LexborHTMLParser(markup)
 
 
