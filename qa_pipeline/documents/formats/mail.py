@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
-from itertools import zip_longest
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
@@ -34,8 +33,6 @@ _LEAST_SHARE = 0.5  # of the longest version: a plain version with less is cut, 
 _BASE64 = re.compile(r"\s*(?:[A-Za-z0-9+/]+={0,2}[ \t]*(?:\r?\n|\Z))+")
 """The lines of a body up to a blank line or other signs."""
 _QUOTED_LINES = re.compile(r"(?:^>.*\n?)+", re.MULTILINE)
-_ATTRIBUTION = re.compile(r"(?=.*\d)[^\n]{1,200}\n?[^\n]{0,200}\b(?:wrote|schrieb|skrev)\b[^:]{0,80}:\s*")
-"""`On 2 May 2031 Bo wrote:`, a paragraph of one or two lines."""
 _EARLIER = re.compile(
     r"-{2,}\s*(?:Original Message|Urspr(?:ü|u)n(?:gliche Nachricht|gligt meddelande))"
     r"|\W*(?:From|Von|Från):.{1,300}?\b(?:Sent|Date|Gesendet|Datum|Skickat):",
@@ -149,13 +146,9 @@ class _Reader:
 def _mark_earlier(blocks: Sequence[Block]) -> Iterator[Block]:
     """Mark quotes and earlier mail, which a line such as `-----Original Message-----` begins."""
     is_earlier = False
-    for block, following in zip_longest(blocks, blocks[1:]):
-        is_attribution = _ATTRIBUTION.fullmatch(block.text) is not None
-        # an attribution heads only the quote right below it; without a quote, all blocks below it
-        heads_the_rest = is_attribution and following is not None and following.kind != "quote"
-        if heads_the_rest or _EARLIER.match(block.text):
-            is_earlier = True
-        if is_earlier or is_attribution or block.kind == "quote":
+    for block in blocks:
+        is_earlier = is_earlier or _EARLIER.match(block.text) is not None
+        if is_earlier or block.kind == "quote":
             lines = [line for line in block.text.splitlines() if line.strip()]
             text = "\n".join(f"> {line}" for line in lines)
             yield replace(block, kind="quote", text=f"{text}{SIGNS['quoted']}")

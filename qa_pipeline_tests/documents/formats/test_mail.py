@@ -149,9 +149,6 @@ BODY_OF_BO = "The pump costs 5 euros."
     [
         "-----Original Message-----\n\n",
         "From: bo@example.org\nSent: Monday\nTo: anna@example.org\n\n",
-        "Am 02.03.2031 um 10:00 schrieb Bo:\n\n",
-        "Den mån 2 mars 2031 kl 10:00 skrev Bo\n<bo@example.org>:\n\n",
-        "On Mon, 2 Mar 2031 at 10:00, Bo from the\npump house wrote:\n> The hose costs 2.\n> ",
     ],
 )
 def test_earlier_mail_is_marked_as_quoted_and_in_doubt(head: str) -> None:
