@@ -64,7 +64,7 @@ def read_documents(
     description = read_description(files, text_mask(settings.masking, bare=True))
     batch_work = _BatchWork(settings, description, document_files, previous, forgotten)
     for number, outcome in enumerate(parse(batch_work.requests(), settings)):
-        batch_work.outcomes[batch_work.requested[number]] = outcome
+        batch_work.outcomes[batch_work.to_parse[number]] = outcome
         notify(len(batch_work.outcomes), len(document_files))
     documents = DOCUMENTS.frame([{"batch": batch, **row} for row in batch_work.rows()])
     return mark_near_duplicates(documents)
@@ -77,7 +77,7 @@ class _Content(NamedTuple):
 
 
 class _BatchWork:
-    """The files of a batch by their number; equal and known contents are not parsed again."""
+    """The files of a batch; equal and known contents are not parsed again."""
 
     def __init__(
         self,
@@ -91,40 +91,31 @@ class _BatchWork:
         self.version = parser_version(settings)
         self.earlier_rows = _earlier_rows(previous, self.version)
         self.paths = [mask_path(file.path, text_mask(settings.masking, bare=True)) for file in files]
-        self.contents: dict[int, _Content] = {}  # of the files that were read, by number
-        self.first_with: dict[tuple[str, str], int] = {}  # by hash and format
-        self.outcomes: dict[int, ParseOutcome] = {}
-        self.requested: list[int] = []  # numbers of the files to parse, in the order of requests
+        self.contents: list[_Content | DocumentFailure] = []  # of the files, in order
+        self.outcomes: dict[_Content, ParseOutcome] = {}
+        self.to_parse: list[_Content] = []  # in the order of requests
 
     def requests(self) -> Iterator[ParseRequest]:
         """Read the files in order, and yield those to parse."""
-        for number, file in enumerate(self.files):
+        seen: set[_Content] = set()
+        for file, path in zip(self.files, self.paths, strict=True):
             try:
-                request = self._request(number, file)
+                format_name = _format(file)
+                data = read_bytes(file, self.settings.max_bytes)
             except DocumentFailure as failure:
-                self.outcomes[number] = failure
+                self.contents.append(failure)
                 continue
-            if request is not None:
-                self.requested.append(number)
-                yield request
-
-    def _request(self, number: int, file: FoundFile) -> ParseRequest | None:
-        """Return the request to parse a file; None if its content is known."""
-        format_name = _format(file)
-        content = read_bytes(file, self.settings.max_bytes)
-        sha256 = hashlib.sha256(content).hexdigest()
-        self.contents[number] = _Content(len(content), sha256, format_name)
-        if self.first_with.setdefault((sha256, format_name), number) != number:  # an earlier file is equal
-            return None
-        if sha256 in self.forgotten:
-            raise DocumentFailure(
-                FORGOTTEN, "it was deleted with qa-pipeline forget; remove the file from the corpus"
-            )
-        earlier_row = self.earlier_rows.get((sha256, format_name))
-        if earlier_row is not None:
-            self.outcomes[number] = earlier_row
-            return None
-        return ParseRequest(SourceFile(self.paths[number].text, content), format_name)
+            content = _Content(len(data), hashlib.sha256(data).hexdigest(), format_name)
+            self.contents.append(content)
+            if content.sha256 in self.forgotten:
+                detail = "it was deleted with qa-pipeline forget; remove the file from the corpus"
+                self.outcomes[content] = DocumentFailure(FORGOTTEN, detail)
+            elif content in self.earlier_rows:
+                self.outcomes[content] = self.earlier_rows[content]
+            elif content not in seen:
+                seen.add(content)
+                self.to_parse.append(content)
+                yield ParseRequest(SourceFile(path.text, data), format_name)
 
     def rows(self) -> Iterator[DocumentColumns]:
         """Yield a row for each file, in order."""
@@ -145,13 +136,13 @@ class _BatchWork:
 
     def _outcome(self, number: int, file: FoundFile, parsed: dict[str, int]) -> DocumentColumns:
         """Return the columns that the content of a file decides; records the file in `parsed`."""
-        content = self.contents.get(number)
-        if content is None:  # the file could not be read
-            return self._failed(cast("DocumentFailure", self.outcomes[number]))
+        content = self.contents[number]
+        if isinstance(content, DocumentFailure):
+            return self._failed(content)
         columns: DocumentColumns = {
             "size": content.size, "content_sha256": content.sha256, "format": content.format,
         }  # fmt: skip
-        outcome = self.outcomes[self.first_with[content.sha256, content.format]]
+        outcome = self.outcomes[content]
         if isinstance(outcome, DocumentFailure):
             return {**columns, **self._failed(outcome)}
         first = parsed.setdefault(content.sha256, number)
@@ -194,13 +185,13 @@ class _BatchWork:
         }
 
 
-def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str], ContentRow]:
-    """Return the rows of an earlier run by content and format, if code and settings are the same."""
+def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[_Content, ContentRow]:
+    """Return the rows of an earlier run by their content, if code and settings are the same."""
     if previous is None:
         return {}
     usable = previous.filter(pl.col("status") == "parsed", pl.col("parsed_by") == version)
-    keys = usable.select("content_sha256", "format").iter_rows()
-    return dict(zip(keys, typed_rows(usable.select(CONTENT_COLUMNS), ContentRow), strict=True))
+    contents = map(_Content._make, usable.select("size", "content_sha256", "format").iter_rows())
+    return dict(zip(contents, typed_rows(usable.select(CONTENT_COLUMNS), ContentRow), strict=True))
 
 
 def _format(file: FoundFile) -> str:

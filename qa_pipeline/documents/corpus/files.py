@@ -198,5 +198,6 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
         field = ".".join(mask(str(part)).text for part in problem["loc"])  # such as `documents.a.md.licence`
-        fault = f"{field}: {problem['msg']}; known fields are licence, source_uri and, for a batch, documents"
-        raise CorpusError(f"{name}: {fault}") from None  # the error quotes the file
+        fault = "unknown field" if problem["type"] == "extra_forbidden" else problem["msg"]
+        known = "the fields are licence, source_uri and, for a batch, documents"
+        raise CorpusError(f"{name}: {field}: {fault}; {known}") from None  # the error quotes the file
