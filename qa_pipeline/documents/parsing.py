@@ -6,11 +6,12 @@ Equal bytes give equal columns, whatever the name of the file.
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import metadata
+from operator import itemgetter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
@@ -156,10 +157,7 @@ def _columns(parsed: ParsedFile, assembled: assembly.Assembled, masking: Masking
         "text": assembled.text,
         "sections": assembled.sections,
         "pages": assembled.pages,
-        "left_out": [
-            {"what": part.what, "pieces": part.pieces, "characters": part.characters}
-            for part in sorted(parsed.left_out, key=lambda part: part.what)
-        ],
+        "left_out": cast("list[_LeftOut]", sorted(map(asdict, parsed.left_out), key=itemgetter("what"))),
         "masked": [{"kind": kind, "count": count} for kind, count in sorted(counts.items())],
         "doubts": assembled.doubts or None,
         "detail": mask("; ".join(parsed.notes)).text or None,

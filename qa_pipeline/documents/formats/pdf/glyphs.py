@@ -92,29 +92,22 @@ class Glyphs:
         self.hidden: list[str] = []  # stretches of invisible text
         if hidden:
             self.text, self._indexes, self.hidden = _remove_hidden(self.text, self._indexes, hidden)
-        self.note_marks: list[str] = []  # raised marks of notes, which are removed from the text
+        self.note_marks: list[str]  # raised marks of notes, which are removed from the text
         self._write_raised()
         self.text = _IN_WORD.sub(UNREADABLE, self.text)
         self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))  # without a Unicode value
 
     def _write_raised(self) -> None:
         """Write powers as `10^6`, and take marks of notes out of the text; `_indexes` are kept in step."""
-        texts: list[str] = []
-        indexes: list[int] = []
-        last_end = 0
-        for start, end, written in self._raised_edits():
-            if not written:
-                self.note_marks.append(self.text[start:end])
-            raised_indexes = self._indexes[start:end] if written else ()
-            added = len(written) - len(raised_indexes)  # signs, such as the caret of `^6`
-            texts += [self.text[last_end:start], written]
-            indexes += self._indexes[last_end:start]
-            indexes += [self._indexes[start]] * added  # an added sign lies where the raised text does
-            indexes += raised_indexes
-            last_end = end
-        if last_end:
-            self.text = "".join([*texts, self.text[last_end:]])
-            self._indexes = [*indexes, *self._indexes[last_end:]]
+        edits = list(self._raised_edits())
+        letters, indexes = list(self.text), list(self._indexes)
+        for start, end, written in reversed(edits):
+            kept = indexes[start:end] if written else []
+            added = len(written) - len(kept)  # signs, such as the caret of `^6`, which lie at its start
+            letters[start:end] = written
+            indexes[start:end] = [indexes[start]] * added + kept
+        self.note_marks = [self.text[start:end] for start, end, written in edits if not written]
+        self.text, self._indexes = "".join(letters), indexes
 
     def _raised_edits(self) -> Iterator[tuple[int, int, str]]:
         """Yield the start, end and new text of raised parts, such as (2, 3, "^6") in `106` with a raised 6.
