@@ -196,6 +196,7 @@ def _is_figure(text: str) -> bool:
 
 _BORDER = re.compile(r"\+(?:[-=:]+\+)+")  # `+---+-----+`
 _RULE = re.compile(r"-{2,}(?: +-{2,})+")  # `---  -----`
+_GAP = re.compile(r" {2,}")
 
 
 def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
@@ -226,6 +227,14 @@ def read_ruled(lines: Sequence[str]) -> list[list[Cell]] | None:
         [line[start:end].strip() for start, end in zip(starts, ends, strict=True)] for line in lines
     ]
     return _with_names(names, body)
+
+
+def read_aligned(lines: Sequence[str]) -> list[list[Cell]] | None:
+    """Return the rows of a table whose columns blanks set apart, if its first line names them."""
+    rows = [_GAP.split(line.strip()) for line in lines]
+    is_even = len(rows) > 1 and len(rows[0]) > 1 and len({len(row) for row in rows}) == 1
+    is_named = is_even and names_columns(rows[0], rows[1:SAMPLE_ROWS])
+    return _with_names(rows[0], rows[1:]) if is_named else None
 
 
 def _joined(group: Sequence[Sequence[str]]) -> list[str]:

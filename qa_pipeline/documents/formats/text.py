@@ -11,7 +11,7 @@ import yaml
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.rows import counted_lines, read_bars, read_ruled
+from qa_pipeline.documents.formats.rows import counted_lines, read_aligned, read_bars, read_ruled
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.base import read_yaml
 from qa_pipeline.settings.documents import DocumentSettings
@@ -36,7 +36,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     blocks: list[Block] = []
     for group in re.split(r"\n(?:[ \t]*\n)+", text.strip("\n")):  # at blank lines
         lines = [line.rstrip() for line in group.split("\n")]
-        table = read_bars(lines) or read_ruled(lines)
+        table = read_bars(lines) or read_ruled(lines) or read_aligned(lines)
         if table is None:
             blocks += _read_group(lines, omissions)
         else:

@@ -29,6 +29,11 @@ RULED = """
   AX-100   3 kW
   AX-200   4 kW
 """
+ALIGNED = """
+Name      Power
+AX-100    3 kW
+AX-200    4 kW
+"""
 COLUMNS_OF_TEXT = """
 The pump runs all day       The valve is shut at
 and stops at night.         seven in the morning.
@@ -41,7 +46,7 @@ def lines_of(content: str, *, is_markdown: bool = False) -> list[tuple[str, str]
     return [(block.kind, block.text) for block in blocks]
 
 
-@pytest.mark.parametrize("drawn", [BORDERS_AFTER_EACH, ONE_BORDER, RULED])
+@pytest.mark.parametrize("drawn", [BORDERS_AFTER_EACH, ONE_BORDER, RULED, ALIGNED])
 def test_rows_of_a_drawn_table_carry_the_names_of_its_columns(drawn: str) -> None:
     assert lines_of(drawn) == [("table_row", row) for row in ROWS]
 
