@@ -240,7 +240,7 @@ def _explain_no_rows(summary: Report, layout: Layout) -> None:
         is_latest_stage = pl.col("stage") == pl.col("stage").last()
         latest_losses = losses.filter(is_latest_stage).head(3)
         reasons = [f"{in_words(row['reason'])} ({row['count']})" for row in latest_losses.to_dicts()]
-        why = f"{'; '.join(reasons) or 'the documents have no text to ask about'}. {advice}"
+        why = f"{'; '.join(reasons) or 'the documents have no text to ask about'}; {advice}"
     print_line(f"\n0 rows: {why}", "yellow")
 
 
