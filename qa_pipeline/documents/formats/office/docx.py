@@ -256,21 +256,18 @@ class _Writer:
 def _find_heights(rows: "list[_Element]") -> "dict[_Element, int]":
     """Return how many rows each merged cell covers, and 0 for the cells below it."""
     heights: dict[_Element, int] = {}
-    merged: dict[int, _Element] = {}  # the last merged cell of each column
+    merged: dict[int, _Element] = {}  # the first cell of each merged range of a row, by its column
     for row in rows:
+        above, merged = merged, {}
         column = _skipped_by(row)
-        merged = {other: cell for other, cell in merged.items() if other >= column}
         for cell in _inner(row, _CELL):
             merge = cell.find(f"{WORD}tcPr/{WORD}vMerge")
-            if merge is None:
-                merged.pop(column, None)
-            # a continued cell with a text of its own would lose it, so it begins a cell
-            elif merge.get(VALUE) == "restart" or column not in merged or text_of(cell, _TEXT).strip():
-                merged[column] = cell
-                heights[cell] = 1
-            else:
-                heights[merged[column]] += 1
+            if merge is not None:
+                # a continued cell with a text of its own would lose it, so it begins a range
+                begins = merge.get(VALUE) == "restart" or bool(text_of(cell, _TEXT).strip())
+                merged[column] = cell if begins else above.get(column, cell)
                 heights[cell] = 0
+                heights[merged[column]] += 1
             column += _width_of(cell)
     return heights
 
