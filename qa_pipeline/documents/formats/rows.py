@@ -62,9 +62,7 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
         is_caption = is_head and all(cell is first_cell for cell in row)
         if not is_head:
             used.update(column for column, _ in filled)
-            titles = [name.rstrip(": ") for name in names]
-            texts = [(column, cell.text) for column, cell in filled]
-            lines.append(_write_row(texts, titles, keyed=first_cell.header))
+            lines.append(_write_row(filled, names))
         elif is_caption:
             lines.append(first_cell.text)
         elif heads and not used:  # a further row of names, some of which may span the row above too
@@ -111,21 +109,18 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> Iterator[list[Cell]]:
         yield [line.get(column, _BLANK) for column in range(max(line, default=-1) + 1)]
 
 
-def _write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed: bool = False) -> str:
+def _write_row(filled: Sequence[tuple[int, Cell]], names: Sequence[str]) -> str:
     """Return the filled cells of a row as a line, each with the name of its column.
 
     A row with cells beyond the last name is in doubt. Without names a first cell names the others if it is
-    `keyed`, or ends with a colon.
+    a header cell, or ends with a colon.
     """
-    texts = [text for _, text in filled]
-    if any(names):
-        named = [
-            f"{names[column]}: {text}" if column < len(names) and names[column] else text
-            for column, text in filled
-        ]
-        has_more_cells = bool(filled) and filled[-1][0] >= len(names)
-        return " | ".join(named) + (SIGNS["table"] if has_more_cells else "")
-    if len(texts) > 1 and (keyed or texts[0].endswith(":")):
+    titles = {column: f"{title}: " for column, name in enumerate(names) if (title := name.rstrip(": "))}
+    texts = [titles.get(column, "") + cell.text for column, cell in filled]
+    if titles:
+        has_more_cells = filled[-1][0] >= len(names)
+        return " | ".join(texts) + (SIGNS["table"] if has_more_cells else "")
+    if len(texts) > 1 and (filled[0][1].header or texts[0].endswith(":")):
         return f"{texts[0].rstrip(': ')}: {' | '.join(texts[1:])}"
     return " | ".join(texts)
 
