@@ -197,7 +197,6 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     markup = f'<div style="color:unknown">{writer.inside(body)}{writer.take_notes()}</div>'
     check_length(len(markup) / 8, settings)  # an estimate, as most of it is tags and styles
     blocks = read_fragment(markup, omissions, page=False)
-    check_length(sum(len(block.text) for block in blocks), settings)
     about = (holder for tree in trees for holder in tree.iter(f"{OFFICE}meta"))
     return read_file(about, blocks, omissions)
 
