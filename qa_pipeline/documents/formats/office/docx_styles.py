@@ -52,7 +52,12 @@ class Styles:
     def __init__(self, root: "_Element | None") -> None:
         styles = [] if root is None else list(root.iterchildren(f"{WORD}style"))
         self._styles = {style.get(f"{WORD}styleId", ""): style for style in styles}
-        self._looks: dict[tuple[str, str], dict[str, str]] = {}  # by the styles of the paragraph and the run
+        self._looks: defaultdict[str, dict[str, str]] = defaultdict(dict)  # by style
+        for style_id in self._styles:
+            for style in reversed(list(self.chain(style_id))):
+                # the shading of a paragraph is the ground of its runs
+                own = (*style.iterfind(f"{WORD}pPr/{WORD}shd"), *style.iterfind(f"{WORD}rPr/*"))
+                self._looks[style_id] |= _values(own)
         self._roles: dict[str, Role] = {}  # by style
         defaults = (
             style_id
@@ -73,16 +78,8 @@ class Styles:
     def look(self, paragraph_style: str, properties: "_Element | None") -> Mapping[str, str]:
         """Return the values of a run's properties, such as `b`; its own (`rPr`) override its styles."""
         run_style = value_of(properties, "rStyle")
-        if (paragraph_style, run_style) not in self._looks:
-            look: dict[str, str] = {}
-            for style_id in (paragraph_style, run_style):
-                for style in reversed(list(self.chain(style_id))):
-                    # the shading of a paragraph is the ground of its runs
-                    own = (*style.iterfind(f"{WORD}pPr/{WORD}shd"), *style.iterfind(f"{WORD}rPr/*"))
-                    look |= _values(own)
-            self._looks[paragraph_style, run_style] = look
-        look = self._looks[paragraph_style, run_style]
-        return look if properties is None else look | _values(properties)
+        own = {} if properties is None else _values(properties)
+        return self._looks[paragraph_style] | self._looks[run_style] | own
 
     def role(self, style_id: str) -> Role:
         """Return the kind of a style's paragraphs, by its name, its outline level or its ancestors."""
