@@ -36,6 +36,7 @@ _LEFT_OUT = {
     f"{WORD}object": "embedded_object", f"{PICTURE}pic": "image", f"{_VML}imagedata": "image",
     f"{CHART}chart": "chart", f"{DIAGRAM}relIds": "diagram",
 }  # fmt: skip
+_SIGNS = {"tab": "\t", "br": "<br>", "cr": "<br>", "noBreakHyphen": "-"}
 _SHIFTS = {"superscript": "sup", "subscript": "sub"}
 _GREEK = zip("abcdefghiklmnopqrstuwxyzDFGLPQSWY", "αβχδεφγηικλμνοπθρστυωξψζΔΦΓΛΠΘΣΩΨ", strict=True)
 _SYMBOLS = {
@@ -122,15 +123,10 @@ class _Writer:
 
     def _write_text(self, element: "_Element") -> str:
         """Return the text that an element itself stands for, such as a tab; "" for other elements."""
-        match str(element.tag).removeprefix(WORD):
+        name = str(element.tag).removeprefix(WORD)
+        match name:
             case "t":
                 return escape(element.text or "")
-            case "tab":
-                return "\t"
-            case "br" | "cr":
-                return "<br>"
-            case "noBreakHyphen":
-                return "-"
             case "fldChar":
                 return escape(_form_state(element))
             case "sym":
@@ -142,7 +138,7 @@ class _Writer:
                 note = self.notes.pop((str(element.tag), element.get(f"{WORD}id", "")), ())
                 text = "".join(map(self._write, note))  # first, as this may replace `following`
                 self.following.append(text)
-        return ""
+        return _SIGNS.get(name, "")
 
     def _leave_out(self, element: "_Element", kind: str) -> str:
         self.omissions.add(kind, text_of(element, _TEXT, f"{WORD}delText"))
