@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import TYPE_CHECKING, NamedTuple
 
 from qa_pipeline.documents.assembly import Style, numeral
@@ -112,15 +112,12 @@ _FORMS: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
 
 
 class _List(NamedTuple):
-    """A numbered list: its levels, restart numbers, and the list that it shares counters with."""
+    """A numbered list; `restarts` are the levels that count anew from its first paragraph on them."""
 
     counted_with: str
     levels: "Mapping[int, _Element]"
     starts: Mapping[int, int]
-
-    def start_of(self, level: int) -> int:
-        """Return the first number of a level."""
-        return self.starts.get(level, read_number(value_of(self.levels.get(level), "start"), 1))
+    restarts: Set[int]
 
 
 class Numbering:
@@ -161,9 +158,9 @@ class Numbering:
         if value_of(definition, "numFmt") == "none" and not text.strip():
             return None
         counts = self._counts[numbered_list.counted_with]
-        restarts = level in numbered_list.starts and (list_id, level) not in self._begun
+        restarts = level in numbered_list.restarts and (list_id, level) not in self._begun
         begins = restarts or level not in counts
-        counts[level] = numbered_list.start_of(level) if begins else counts[level] + 1
+        counts[level] = numbered_list.starts[level] if begins else counts[level] + 1
         self._begun.add((list_id, level))
         for deeper in [other for other in counts if other > level]:
             del counts[deeper]
@@ -171,7 +168,7 @@ class Numbering:
 
         def write_level(sign: re.Match[str]) -> str:
             other = int(sign[1]) - 1
-            number = counts.get(other, numbered_list.start_of(other))
+            number = counts.get(other, numbered_list.starts.get(other, 1))
             form = value_of(numbered_list.levels.get(other), "numFmt", "decimal")
             return _format_number(number, "decimal" if shows_digits else form)
 
@@ -193,12 +190,13 @@ def _read_list(
         for level in holder
         if level.tag == f"{WORD}lvl"
     }
-    starts = {
+    restarts = {
         read_number(override.get(f"{WORD}ilvl"), 0): read_number(value_of(override, "startOverride"), 1)
         for override in overrides
         if value_of(override, "startOverride")
     }
-    return _List(abstract_id, levels, starts)
+    starts = {number: read_number(value_of(level, "start"), 1) for number, level in levels.items()}
+    return _List(abstract_id, levels, starts | restarts, restarts.keys())
 
 
 def _format_number(value: int, form: str) -> str:
