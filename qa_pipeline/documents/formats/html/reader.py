@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -32,7 +31,6 @@ _STARTS = {"br": "\n", "q": "“", "sup": RAISED, "sub": LOWERED}
 _ENDS = {"q": "”", "sup": LEVEL, "sub": LEVEL}
 
 
-@lru_cache(maxsize=1024)
 def _is_block(tag: str) -> bool:
     """Return True if an element ends the text before it, as custom elements (`x-note`) do."""
     return tag in BREAKING or tag in HEADINGS or "-" in tag
