@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.html.boilerplate import count_comments, remove
-from qa_pipeline.documents.formats.html.parser import parse_tree, read_tree
+from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.office.package import ZIP_START, Archive, member_path, parse_xml
 from qa_pipeline.documents.formats.text import decode
 from qa_pipeline.records import Block, ParsedFile, SourceFile
@@ -21,12 +20,6 @@ if TYPE_CHECKING:
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGE_TYPES = frozenset({"application/xhtml+xml", "text/html", "text/x-oeb1-document", ""})
-_PARTS = {
-    "page_number": "[role=doc-pagebreak], [epub\\:type~=pagebreak]",
-    "footnote_mark": "[role=doc-noteref], [role=doc-backlink], [epub\\:type~=noteref]",
-    "navigation": "[role=doc-toc], [epub\\:type~=toc], [epub\\:type~=page-list], [epub\\:type~=landmarks]",
-}
-"""Selectors of parts of a chapter outside its text."""
 _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]{0,1000}(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
 _EMPTY_ELEMENT = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)[\s/])"
@@ -119,8 +112,4 @@ def _read_page(archive: Archive, path: str, item: "_Element", omissions: Omissio
         return []
     markup = _DOCTYPE.sub("", decode(archive.read(path), declared=True), count=1)
     markup = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", _MATHS_PREFIX.sub(r"\1", markup))
-    tree = parse_tree(markup)
-    count_comments(tree, omissions)
-    for kind, selector in _PARTS.items():
-        remove(tree.css(selector), omissions, kind)
-    return read_tree(tree, omissions)
+    return read_fragment(markup, omissions, page=False)
