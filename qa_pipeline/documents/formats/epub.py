@@ -42,9 +42,9 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     spine = [manifest.get(reference.get("idref", "")) for reference in package.iter("{*}itemref")]
     if None in spine or not spine:
         raise DocumentFailure("damaged", "the reading order is empty or names an unlisted file")
-    chapters = {_path_of(item, folder): item for item in spine if item is not None}
-    missing = sum(archive.find(path) is None for path in chapters)
-    if missing == len(chapters):
+    listed = {_path_of(item, folder): item for item in spine if item is not None}
+    chapters = {path: item for path, item in listed.items() if archive.find(path) is not None}
+    if not chapters:
         raise DocumentFailure("damaged", "every file that the book lists is missing")
     _refuse_encrypted(archive, chapters)
     omissions = Omissions()
@@ -56,9 +56,10 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         check_length(length, settings)
         blocks += chapter
     for item in manifest.values():
-        if _path_of(item, folder) not in chapters and item.get("media-type", "") in _PAGE_TYPES:
+        if _path_of(item, folder) not in listed and item.get("media-type", "") in _PAGE_TYPES:
             is_contents = "nav" in item.get("properties", "").split()
             omissions.add("navigation" if is_contents else "outside_order")
+    missing = len(listed) - len(chapters)
     return ParsedFile(
         blocks=tuple(blocks),
         title=_metadata(package, "title"),
@@ -87,7 +88,7 @@ def _refuse_encrypted(archive: Archive, chapters: Container[str]) -> None:
         return
     references = parse_xml(archive.read(_ENCRYPTION)).iter("{*}CipherReference")
     encrypted = (member_path(urlsplit(reference.get("URI", "")).path, "") for reference in references)
-    if any(path in chapters and archive.find(path) for path in encrypted):
+    if any(path in chapters for path in encrypted):
         raise DocumentFailure("encrypted", "the book is protected against copying and cannot be read")
 
 
@@ -104,8 +105,6 @@ def _metadata(package: "_Element", name: str) -> str | None:
 
 def _read_page(archive: Archive, path: str, item: "_Element", omissions: Omissions) -> list[Block]:
     """Return the blocks of XHTML, read as HTML once elements that end themselves have an end tag."""
-    if archive.find(path) is None:
-        return []
     media_type = item.get("media-type", "")
     if media_type not in _PAGE_TYPES:
         omissions.add("image" if media_type.startswith("image/") else "media")
