@@ -133,8 +133,7 @@ class Markup:
             level = min(max(read_number(element.get(f"{TEXT}outline-level"), 1), 1), 6)
             notes = self.take_notes()
             html_name = f"h{level}"
-            is_in_list = bool(number or self.open_lists)
-            if not is_in_list and element.get(f"{TEXT}is-list-header") != "true":
+            if not self.open_lists and element.get(f"{TEXT}is-list-header") != "true":
                 number = self._count(_OUTLINE, level, element)
         html_name = "p" if html_name in ("", "sub", "sup") else html_name
         return f'{notes}<{html_name} style="{css}">{escape(number)}{self.inside(element)}</{html_name}>'
