@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.html.boilerplate import count_comments, remove
-from qa_pipeline.documents.formats.html.parser import parse_tree, read_tree
+from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.office.package import ZIP_START, Archive, member_path, parse_xml
 from qa_pipeline.documents.formats.text import decode
 from qa_pipeline.records import Block, ParsedFile, SourceFile
@@ -21,12 +20,6 @@ if TYPE_CHECKING:
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGE_TYPES = frozenset({"application/xhtml+xml", "text/html", "text/x-oeb1-document", ""})
-_PARTS = {
-    "page_number": "[role=doc-pagebreak], [epub\\:type~=pagebreak]",
-    "footnote_mark": "[role=doc-noteref], [role=doc-backlink], [epub\\:type~=noteref]",
-    "navigation": "[role=doc-toc], [epub\\:type~=toc], [epub\\:type~=page-list], [epub\\:type~=landmarks]",
-}
-"""Selectors of parts of a chapter outside its text."""
 _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]{0,1000}(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
 _EMPTY_ELEMENT = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)[\s/])"
@@ -49,9 +42,9 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     spine = [manifest.get(reference.get("idref", "")) for reference in package.iter("{*}itemref")]
     if None in spine or not spine:
         raise DocumentFailure("damaged", "the reading order is empty or names an unlisted file")
-    chapters = {_path_of(item, folder): item for item in spine if item is not None}
-    missing = sum(archive.find(path) is None for path in chapters)
-    if missing == len(chapters):
+    listed = {_path_of(item, folder): item for item in spine if item is not None}
+    chapters = {path: item for path, item in listed.items() if archive.find(path) is not None}
+    if not chapters:
         raise DocumentFailure("damaged", "every file that the book lists is missing")
     _refuse_encrypted(archive, chapters)
     omissions = Omissions()
@@ -63,9 +56,10 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         check_length(length, settings)
         blocks += chapter
     for item in manifest.values():
-        if _path_of(item, folder) not in chapters and item.get("media-type", "") in _PAGE_TYPES:
+        if _path_of(item, folder) not in listed and item.get("media-type", "") in _PAGE_TYPES:
             is_contents = "nav" in item.get("properties", "").split()
             omissions.add("navigation" if is_contents else "outside_order")
+    missing = len(listed) - len(chapters)
     return ParsedFile(
         blocks=tuple(blocks),
         title=_metadata(package, "title"),
@@ -94,7 +88,7 @@ def _refuse_encrypted(archive: Archive, chapters: Container[str]) -> None:
         return
     references = parse_xml(archive.read(_ENCRYPTION)).iter("{*}CipherReference")
     encrypted = (member_path(urlsplit(reference.get("URI", "")).path, "") for reference in references)
-    if any(path in chapters and archive.find(path) for path in encrypted):
+    if any(path in chapters for path in encrypted):
         raise DocumentFailure("encrypted", "the book is protected against copying and cannot be read")
 
 
@@ -111,16 +105,10 @@ def _metadata(package: "_Element", name: str) -> str | None:
 
 def _read_page(archive: Archive, path: str, item: "_Element", omissions: Omissions) -> list[Block]:
     """Return the blocks of XHTML, read as HTML once elements that end themselves have an end tag."""
-    if archive.find(path) is None:
-        return []
     media_type = item.get("media-type", "")
     if media_type not in _PAGE_TYPES:
         omissions.add("image" if media_type.startswith("image/") else "media")
         return []
     markup = _DOCTYPE.sub("", decode(archive.read(path), declared=True), count=1)
     markup = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", _MATHS_PREFIX.sub(r"\1", markup))
-    tree = parse_tree(markup)
-    count_comments(tree, omissions)
-    for kind, selector in _PARTS.items():
-        remove(tree.css(selector), omissions, kind)
-    return read_tree(tree, omissions)
+    return read_fragment(markup, omissions, page=False)

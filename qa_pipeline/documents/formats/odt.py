@@ -133,8 +133,7 @@ class Markup:
             level = min(max(read_number(element.get(f"{TEXT}outline-level"), 1), 1), 6)
             notes = self.take_notes()
             html_name = f"h{level}"
-            is_in_list = bool(number or self.open_lists)
-            if not is_in_list and element.get(f"{TEXT}is-list-header") != "true":
+            if not self.open_lists and element.get(f"{TEXT}is-list-header") != "true":
                 number = self._count(_OUTLINE, level, element)
         html_name = "p" if html_name in ("", "sub", "sup") else html_name
         return f'{notes}<{html_name} style="{css}">{escape(number)}{self.inside(element)}</{html_name}>'
@@ -197,7 +196,6 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     markup = f'<div style="color:unknown">{writer.inside(body)}{writer.take_notes()}</div>'
     check_length(len(markup) / 8, settings)  # an estimate, as most of it is tags and styles
     blocks = read_fragment(markup, omissions, page=False)
-    check_length(sum(len(block.text) for block in blocks), settings)
     about = (holder for tree in trees for holder in tree.iter(f"{OFFICE}meta"))
     return read_file(about, blocks, omissions)
 

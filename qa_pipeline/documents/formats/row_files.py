@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from qa_pipeline.documents.assembly import Omissions, check_length, visible
+from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, check_rows
 from qa_pipeline.documents.formats import markdown, text
 from qa_pipeline.documents.formats.html import parser as html
-from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
+from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.row_files import is_too_deep
 from qa_pipeline.text.lexicon.languages import of_all
@@ -38,7 +38,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a JSONL file; a broken line costs only that line."""
     rows: dict[int, Mapping[str, object]] = {}
     broken: list[str] = []
-    lost_characters = 0
+    omissions = Omissions()
     content = source.content.removeprefix(codecs.BOM_UTF8)  # JSON is UTF-8 (RFC 8259)
     for number, line in enumerate(content.split(b"\n"), start=1):
         if not line.strip():
@@ -50,19 +50,18 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             value = None
         if value is None or is_too_deep(value, _DEEPEST):
             broken.append(str(number))
-            lost_characters += visible(line.decode(errors="replace"))
+            omissions.add("broken_line", line.decode(errors="replace"))
         elif isinstance(value, dict):
             rows[number] = value
         else:  # a string is the text of its row; other values have no name
             rows[number] = {"text" if isinstance(value, str) else "": value}
+    parsed = _read_rows(rows, settings, omissions)
     if not broken:
-        return _read_rows(rows, settings)
+        return parsed
     note = f"these lines are without a JSON value or nested too deep: {first_names(broken, _SHOWN_LINES)}"
     if not rows:
         raise DocumentFailure("damaged", note)
-    parsed = _read_rows(rows, settings)
-    left_out = (*parsed.left_out, LeftOut("broken_line", len(broken), lost_characters))
-    return replace(parsed, left_out=left_out, notes=(*parsed.notes, note))
+    return replace(parsed, notes=(note,))
 
 
 def parse_parquet(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -83,12 +82,13 @@ def parse_parquet(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         raise DocumentFailure("damaged", "the Parquet file cannot be read") from error
     if rows and is_too_deep(rows[1], _DEEPEST):  # all rows have the same types
         raise DocumentFailure("nested_too_deep", "the columns are nested too deep")
-    return _read_rows(rows, settings)
+    return _read_rows(rows, settings, Omissions())
 
 
-def _read_rows(rows: Mapping[int, Mapping[str, object]], settings: DocumentSettings) -> ParsedFile:
+def _read_rows(
+    rows: Mapping[int, Mapping[str, object]], settings: DocumentSettings, omissions: Omissions
+) -> ParsedFile:
     """Write each row as a section; `rows` has them by number, from 1."""
-    omissions = Omissions()
     blocks: list[Block] = []
     length = 0
     for number, row in rows.items():

@@ -1,7 +1,7 @@
 """Tables as lines of text that can be understood alone."""
 
 import re
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import starmap, zip_longest
 
@@ -24,6 +24,9 @@ class Cell:
     header: bool = False
     columns: int = 1
     rows: int = 1
+
+
+_BLANK = Cell("")
 
 
 def counted_lines(rows: Sequence[Sequence[Cell]], omissions: Omissions) -> list[str]:
@@ -59,9 +62,7 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
         is_caption = is_head and all(cell is first_cell for cell in row)
         if not is_head:
             used.update(column for column, _ in filled)
-            titles = [name.rstrip(": ") for name in names]
-            texts = [(column, cell.text) for column, cell in filled]
-            lines.append(_write_row(texts, titles, keyed=first_cell.header))
+            lines.append(_write_row(filled, names))
         elif is_caption:
             lines.append(first_cell.text)
         elif heads and not used:  # a further row of names, some of which may span the row above too
@@ -86,54 +87,40 @@ def _find_unused(heads: Sequence[Sequence[Cell]], used: Set[int]) -> list[str]:
     return list(names.values()) if used else []  # names without any row are written as a line
 
 
-def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-    """Repeat spanning cells in all their columns and rows; a cell over another is in doubt."""
-    grid: list[list[Cell]] = []
-    spanning: dict[int, tuple[Cell, int]] = {}  # by column: a cell from above, and rows that it still covers
+def _expand(rows: Sequence[Sequence[Cell]]) -> Iterator[list[Cell]]:
+    """Yield the rows with spanning cells in all their columns and rows; a cell over another is in doubt."""
+    spanning: dict[int, tuple[Cell, int]] = {}  # by column: the last tall cell, and the first row below it
     repeats_left = _MOST_REPEATED
-    for row in rows:
-        line: list[Cell] = []
-        pending = list(reversed(row))  # its cells to come, in reverse
-        from_above, spanning = spanning, {}
-        while pending or (from_above and repeats_left > 0):
-            column = len(line)
-            if column in from_above or not pending:  # a short row may end before a cell from above
-                cell, rows_left = from_above.pop(column, (Cell(""), 0))
-                repeats_left -= 1
-                if rows_left > 1 and repeats_left > 0:
-                    spanning[column] = (cell, rows_left - 1)
-                line.append(cell if len(cell.text) <= LONGEST_REPEATED else replace(cell, text=""))
-                continue
-            cell = pending.pop()
-            columns = range(column, column + max(1, min(cell.columns, _WIDEST - column)))
-            if not from_above.keys().isdisjoint(columns):
-                cell = replace(cell, text=cell.text + SIGNS["table"])
-            for other in columns:
-                lower, rows_left = from_above.pop(other, (cell, 0))  # a covered cell goes on below
-                if cell.rows > 1:
-                    lower, rows_left = cell, min(cell.rows, _TALLEST)
-                if rows_left > 1 and repeats_left > 0:
-                    spanning[other] = (lower, rows_left - 1)
-                line.append(cell)
-        grid.append(line)
-    return grid
+    for number, row in enumerate(rows):
+        from_above = spanning.items() if repeats_left > 0 else ()
+        line = {column: cell for column, (cell, end) in from_above if number < end}
+        repeats_left -= len(line)
+        column = 0
+        for given in row:
+            while column in line:
+                column += 1
+            columns = range(column, column + max(1, min(given.columns, _WIDEST - column)))
+            is_over_another = not line.keys().isdisjoint(columns)
+            cell = replace(given, text=given.text + SIGNS["table"]) if is_over_another else given
+            line |= dict.fromkeys(columns, cell)
+            if cell.rows > 1:
+                repeated = cell if len(cell.text) <= LONGEST_REPEATED else _BLANK
+                spanning |= dict.fromkeys(columns, (repeated, number + min(cell.rows, _TALLEST)))
+        yield [line.get(column, _BLANK) for column in range(max(line, default=-1) + 1)]
 
 
-def _write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed: bool = False) -> str:
+def _write_row(filled: Sequence[tuple[int, Cell]], names: Sequence[str]) -> str:
     """Return the filled cells of a row as a line, each with the name of its column.
 
     A row with cells beyond the last name is in doubt. Without names a first cell names the others if it is
-    `keyed`, or ends with a colon.
+    a header cell, or ends with a colon.
     """
-    texts = [text for _, text in filled]
-    if any(names):
-        named = [
-            f"{names[column]}: {text}" if column < len(names) and names[column] else text
-            for column, text in filled
-        ]
-        has_more_cells = bool(filled) and filled[-1][0] >= len(names)
-        return " | ".join(named) + (SIGNS["table"] if has_more_cells else "")
-    if len(texts) > 1 and (keyed or texts[0].endswith(":")):
+    titles = {column: f"{title}: " for column, name in enumerate(names) if (title := name.rstrip(": "))}
+    texts = [titles.get(column, "") + cell.text for column, cell in filled]
+    if titles:
+        has_more_cells = filled[-1][0] >= len(names)
+        return " | ".join(texts) + (SIGNS["table"] if has_more_cells else "")
+    if len(texts) > 1 and (filled[0][1].header or texts[0].endswith(":")):
         return f"{texts[0].rstrip(': ')}: {' | '.join(texts[1:])}"
     return " | ".join(texts)
 

@@ -76,13 +76,15 @@ def _is_navigation(
 
 
 _KINDS = {
+    "page_number": r"[role=doc-pagebreak], [epub\:type~=pagebreak]",
+    "footnote_mark": r"[epub\:type~=noteref]",
     "script": "script, style, noscript",
     "form": "button, select, textarea",
     "image": "svg, canvas, map",
     "media": "iframe, object, audio, video",
     "hidden": "dialog, annotation, [hidden]",
     "deleted_text": "del, s, strike",
-    "navigation": "nav",
+    "navigation": r"nav, [role=doc-toc], [epub\:type~=toc], [epub\:type~=page-list], [epub\:type~=landmarks]",
 }
 """Selectors of elements without content, by kind."""
 _KINDS_OF_A_PAGE = {
@@ -107,7 +109,7 @@ _SHIFTED = re.compile(r"vertical-align\s*:\s*(?:(?P<up>super|text-top)|sub|text-
 _COLOUR = re.compile(r"(?<![\w-])(background(?:-color|-image)?|color)\s*:([^;]*)", re.IGNORECASE)
 _NOTE_MARKS = (
     "sup:has(a[href*='#']), a[href*='#']:has(sup), sup.reference, a.footnote, a.footnote-ref, "
-    "a[role=doc-noteref], a[role=doc-backlink], a.footnote-back, a.footnote-backref"
+    "[role=doc-noteref], [role=doc-backlink], a.footnote-back, a.footnote-backref"
 )
 _ATTRIBUTES = {"color": "color", "text": "color", "bgcolor": "background-color"}
 """Attributes of HTML 4 that colour text or its background, by their names in CSS."""

@@ -49,11 +49,6 @@ def read_fragment(markup: str, omissions: Omissions, *, page: bool = True) -> li
     """
     tree = parse_tree(markup)
     count_comments(tree, omissions)
-    return read_tree(tree, omissions, page=page)
-
-
-def read_tree(tree: "LexborHTMLParser", omissions: Omissions, *, page: bool = False) -> list[Block]:
-    """Return blocks of a tree, all of whose body counts as content; elements are taken out of it."""
     remove_furniture(tree, omissions, page=page)
     return read_blocks(tree.body, omissions) if tree.body is not None else []
 

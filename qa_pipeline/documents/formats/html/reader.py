@@ -1,9 +1,9 @@
 """Text of HTML elements to blocks, element by element."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -31,7 +31,6 @@ _STARTS = {"br": "\n", "q": "“", "sup": RAISED, "sub": LOWERED}
 _ENDS = {"q": "”", "sup": LEVEL, "sub": LEVEL}
 
 
-@lru_cache(maxsize=1024)
 def _is_block(tag: str) -> bool:
     """Return True if an element ends the text before it, as custom elements (`x-note`) do."""
     return tag in BREAKING or tag in HEADINGS or "-" in tag
@@ -57,8 +56,7 @@ class Reader:
         self.level = 0  # of the heading around it
         self.lists: list[OrderedList | None] = []  # around it; None for a list without numbers
         self.items: list[str] = []  # the tags of the items around it: li, dt or dd
-        self.quotes = 0  # around it
-        self.verbatim = 0  # the number of `pre` around it
+        self.around: Counter[str] = Counter()  # the block elements around it, by their tags
         self.is_code = False  # True in a paragraph of code alone
         self.is_new_item = False  # True until an item has its first block
         self.marker: str | None = None  # the number of the new item
@@ -69,7 +67,7 @@ class Reader:
 
     def text(self, text: str) -> None:
         """Add text to the block in progress."""
-        if not self.verbatim:
+        if not self.around["pre"]:
             text = text.replace("\n", " ")  # a line end in the markup is no line end of the text
         self.parts.append(text)
 
@@ -117,7 +115,7 @@ class Reader:
         elif self.is_label:
             self._write_label()
             self.label = " ".join(text.split())
-        elif self.verbatim:
+        elif self.around["pre"]:
             self._write_label()
             self._write_marker()
             self.blocks.append(Block("code", text))
@@ -133,7 +131,7 @@ class Reader:
             if self.label:  # as in `Note: text`
                 colon = "" if self.label.endswith((".", ":", "!", "?")) else ":"
                 text, self.label = f"{self.label}{colon} {text}", None
-            self.blocks.append(Block("quote" if self.quotes else "paragraph", text))
+            self.blocks.append(Block("quote" if self.around["blockquote"] else "paragraph", text))
 
     def _write_first_block(self, text: str) -> None:
         """Write the first text of an item; that of a description begins with its terms."""
@@ -171,6 +169,7 @@ class Reader:
 
     def _enter(self, tag: str, node: "LexborNode") -> None:
         """Record the block that an element begins: a heading, a list item, code or a quote."""
+        self.around[tag] += 1
         code = node.css_first("p > code") if tag == "p" else None
         self.is_code = code is not None and code.text().strip() == node.text().strip()
         if tag == "p" or tag in HEADINGS:
@@ -185,18 +184,15 @@ class Reader:
         elif tag in ("li", "dd"):
             self.is_new_item = True
             # in `pre`, items become lines of code, without numbers
-            ordered_list = self.lists[-1] if self.lists and tag == "li" and not self.verbatim else None
+            ordered_list = self.lists[-1] if self.lists and tag == "li" and not self.around["pre"] else None
             stated_number = _read_integer(node.attributes.get("value"))
             self.marker = ordered_list.number(stated_number) if ordered_list else None
         elif tag == "dt":
             # Neighbouring terms share their descriptions; a term without a description is an item.
             self.is_new_item = False
             self.described = None
-        elif tag == "blockquote":
-            self.quotes += 1
         elif tag == "pre":
             self._write_terms()
-            self.verbatim += 1
         elif tag == "summary":
             self.is_label = True
         if tag in ("li", "dd", "dt"):
@@ -204,22 +200,19 @@ class Reader:
 
     def _leave(self, tag: str) -> None:
         """Undo `_enter` at the end of a block element."""
+        self.around[tag] -= 1
         self.is_label = False
         if tag in HEADINGS:
             self.level = 0
         elif tag in LISTS:
             self._write_terms()
-            del self.lists[-1:]
+            self.lists.pop()
             self.is_new_item = False
-        elif tag == "blockquote":
-            self.quotes = max(self.quotes - 1, 0)
-        elif tag == "pre":
-            self.verbatim = max(self.verbatim - 1, 0)
         elif tag == "dd":
             self._write_terms()
         elif tag in ("details", "aside"):
             self._write_label()
-        if tag in ("li", "dd", "dt") and self.items:
+        if tag in ("li", "dd", "dt"):
             self.items.pop()
             self.is_new_item = False
             self.marker = None
@@ -228,11 +221,14 @@ class Reader:
 def read_blocks(root: "LexborNode", omissions: Omissions, depth: int = 0) -> list[Block]:
     """Return the blocks below `root`; recursion is bounded by `depth`, the number of tables around it."""
     reader = Reader(omissions)
-    ancestors: list[tuple[LexborNode, str]] = []
-    node = root.first_child
-    while node is not None:
+    # nodes to read, and tags of elements to end, in reverse
+    waiting: list[LexborNode | str] = [*reversed(list(root.iter(include_text=True)))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, str):
+            reader.close(node)
+            continue
         tag = node.tag or ""
-        child = None
         if tag == "-text":
             reader.text(node.text_content or "")
         elif tag == "math":
@@ -242,17 +238,7 @@ def read_blocks(root: "LexborNode", omissions: Omissions, depth: int = 0) -> lis
             reader.table(_read_table(node, omissions, depth))
         elif not tag.startswith(("-", "_", "!")):  # comments and the like
             reader.open(tag, node)
-            child = node.first_child
-            if child is None:
-                reader.close(tag)
-            else:
-                ancestors.append((node, tag))
-        following = child or node.next
-        while following is None and ancestors:
-            ancestor, tag = ancestors.pop()
-            reader.close(tag)
-            following = ancestor.next
-        node = following
+            waiting += [tag, *reversed(list(node.iter(include_text=True)))]
     return reader.finish()
 
 

@@ -36,6 +36,7 @@ _LEFT_OUT = {
     f"{WORD}object": "embedded_object", f"{PICTURE}pic": "image", f"{_VML}imagedata": "image",
     f"{CHART}chart": "chart", f"{DIAGRAM}relIds": "diagram",
 }  # fmt: skip
+_SIGNS = {"tab": "\t", "br": "<br>", "cr": "<br>", "noBreakHyphen": "-"}
 _SHIFTS = {"superscript": "sup", "subscript": "sub"}
 _GREEK = zip("abcdefghiklmnopqrstuwxyzDFGLPQSWY", "αβχδεφγηικλμνοπθρστυωξψζΔΦΓΛΠΘΣΩΨ", strict=True)
 _SYMBOLS = {
@@ -122,15 +123,10 @@ class _Writer:
 
     def _write_text(self, element: "_Element") -> str:
         """Return the text that an element itself stands for, such as a tab; "" for other elements."""
-        match str(element.tag).removeprefix(WORD):
+        name = str(element.tag).removeprefix(WORD)
+        match name:
             case "t":
                 return escape(element.text or "")
-            case "tab":
-                return "\t"
-            case "br" | "cr":
-                return "<br>"
-            case "noBreakHyphen":
-                return "-"
             case "fldChar":
                 return escape(_form_state(element))
             case "sym":
@@ -142,7 +138,7 @@ class _Writer:
                 note = self.notes.pop((str(element.tag), element.get(f"{WORD}id", "")), ())
                 text = "".join(map(self._write, note))  # first, as this may replace `following`
                 self.following.append(text)
-        return ""
+        return _SIGNS.get(name, "")
 
     def _leave_out(self, element: "_Element", kind: str) -> str:
         self.omissions.add(kind, text_of(element, _TEXT, f"{WORD}delText"))
@@ -256,21 +252,18 @@ class _Writer:
 def _find_heights(rows: "list[_Element]") -> "dict[_Element, int]":
     """Return how many rows each merged cell covers, and 0 for the cells below it."""
     heights: dict[_Element, int] = {}
-    merged: dict[int, _Element] = {}  # the last merged cell of each column
+    merged: dict[int, _Element] = {}  # the first cell of each merged range of a row, by its column
     for row in rows:
+        above, merged = merged, {}
         column = _skipped_by(row)
-        merged = {other: cell for other, cell in merged.items() if other >= column}
         for cell in _inner(row, _CELL):
             merge = cell.find(f"{WORD}tcPr/{WORD}vMerge")
-            if merge is None:
-                merged.pop(column, None)
-            # a continued cell with a text of its own would lose it, so it begins a cell
-            elif merge.get(VALUE) == "restart" or column not in merged or text_of(cell, _TEXT).strip():
-                merged[column] = cell
-                heights[cell] = 1
-            else:
-                heights[merged[column]] += 1
+            if merge is not None:
+                # a continued cell with a text of its own would lose it, so it begins a range
+                begins = merge.get(VALUE) == "restart" or bool(text_of(cell, _TEXT).strip())
+                merged[column] = cell if begins else above.get(column, cell)
                 heights[cell] = 0
+                heights[merged[column]] += 1
             column += _width_of(cell)
     return heights
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import TYPE_CHECKING, NamedTuple
 
 from qa_pipeline.documents.assembly import Style, numeral
@@ -52,7 +52,12 @@ class Styles:
     def __init__(self, root: "_Element | None") -> None:
         styles = [] if root is None else list(root.iterchildren(f"{WORD}style"))
         self._styles = {style.get(f"{WORD}styleId", ""): style for style in styles}
-        self._looks: dict[tuple[str, str], dict[str, str]] = {}  # by the styles of the paragraph and the run
+        self._looks: defaultdict[str, dict[str, str]] = defaultdict(dict)  # by style
+        for style_id in self._styles:
+            for style in reversed(list(self.chain(style_id))):
+                # the shading of a paragraph is the ground of its runs
+                own = (*style.iterfind(f"{WORD}pPr/{WORD}shd"), *style.iterfind(f"{WORD}rPr/*"))
+                self._looks[style_id] |= _values(own)
         self._roles: dict[str, Role] = {}  # by style
         defaults = (
             style_id
@@ -73,16 +78,8 @@ class Styles:
     def look(self, paragraph_style: str, properties: "_Element | None") -> Mapping[str, str]:
         """Return the values of a run's properties, such as `b`; its own (`rPr`) override its styles."""
         run_style = value_of(properties, "rStyle")
-        if (paragraph_style, run_style) not in self._looks:
-            look: dict[str, str] = {}
-            for style_id in (paragraph_style, run_style):
-                for style in reversed(list(self.chain(style_id))):
-                    # the shading of a paragraph is the ground of its runs
-                    own = (*style.iterfind(f"{WORD}pPr/{WORD}shd"), *style.iterfind(f"{WORD}rPr/*"))
-                    look |= _values(own)
-            self._looks[paragraph_style, run_style] = look
-        look = self._looks[paragraph_style, run_style]
-        return look if properties is None else look | _values(properties)
+        own = {} if properties is None else _values(properties)
+        return self._looks[paragraph_style] | self._looks[run_style] | own
 
     def role(self, style_id: str) -> Role:
         """Return the kind of a style's paragraphs, by its name, its outline level or its ancestors."""
@@ -115,15 +112,12 @@ _FORMS: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
 
 
 class _List(NamedTuple):
-    """A numbered list: its levels, restart numbers, and the list that it shares counters with."""
+    """A numbered list; `restarts` are the levels that count anew from its first paragraph on them."""
 
     counted_with: str
     levels: "Mapping[int, _Element]"
     starts: Mapping[int, int]
-
-    def start_of(self, level: int) -> int:
-        """Return the first number of a level."""
-        return self.starts.get(level, read_number(value_of(self.levels.get(level), "start"), 1))
+    restarts: Set[int]
 
 
 class Numbering:
@@ -164,9 +158,9 @@ class Numbering:
         if value_of(definition, "numFmt") == "none" and not text.strip():
             return None
         counts = self._counts[numbered_list.counted_with]
-        restarts = level in numbered_list.starts and (list_id, level) not in self._begun
+        restarts = level in numbered_list.restarts and (list_id, level) not in self._begun
         begins = restarts or level not in counts
-        counts[level] = numbered_list.start_of(level) if begins else counts[level] + 1
+        counts[level] = numbered_list.starts[level] if begins else counts[level] + 1
         self._begun.add((list_id, level))
         for deeper in [other for other in counts if other > level]:
             del counts[deeper]
@@ -174,7 +168,7 @@ class Numbering:
 
         def write_level(sign: re.Match[str]) -> str:
             other = int(sign[1]) - 1
-            number = counts.get(other, numbered_list.start_of(other))
+            number = counts.get(other, numbered_list.starts.get(other, 1))
             form = value_of(numbered_list.levels.get(other), "numFmt", "decimal")
             return _format_number(number, "decimal" if shows_digits else form)
 
@@ -196,12 +190,13 @@ def _read_list(
         for level in holder
         if level.tag == f"{WORD}lvl"
     }
-    starts = {
+    restarts = {
         read_number(override.get(f"{WORD}ilvl"), 0): read_number(value_of(override, "startOverride"), 1)
         for override in overrides
         if value_of(override, "startOverride")
     }
-    return _List(abstract_id, levels, starts)
+    starts = {number: read_number(value_of(level, "start"), 1) for number, level in levels.items()}
+    return _List(abstract_id, levels, starts | restarts, restarts.keys())
 
 
 def _format_number(value: int, form: str) -> str:

@@ -73,8 +73,7 @@ def _name_of(entry: zipfile.ZipInfo) -> str:
 
 
 def _plain(name: str) -> str:
-    parts = name.replace("\\", "/").split("/")
-    return "/".join(part for part in parts if part not in ("", "."))
+    return posixpath.normpath("/" + name.replace("\\", "/")).lstrip("/")
 
 
 @contextmanager
@@ -191,7 +190,7 @@ def text_of(element: "_Element", *names: str) -> str:
 
 def member_path(reference: str, folder: str) -> str:
     """Return the name of the member at an address in a folder."""
-    return posixpath.normpath(posixpath.join("/", folder, unquote(reference))).lstrip("/")
+    return _plain(posixpath.join(folder, unquote(reference)))
 
 
 def unwrap_alternatives(root: "_Element") -> None:

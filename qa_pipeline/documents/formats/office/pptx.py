@@ -47,10 +47,13 @@ _FORMS: dict[str, Style] = {"alpha": "letters", "roman": "roman"}
 _DEEPEST = 8  # levels of a list in a slide, from 0 (ISO 29500-1, 21.1.2.2.7)
 _SMALLEST = 100  # hundredths of a point
 _WHITES = frozenset({"FFFFFF", "ffffff", "bg1", "lt1"})
-_GROUNDS = (f"{SLIDES}bgPr", f"{SLIDES}pic", f"{SLIDES}graphicFrame", f"{SLIDES}style", f"{DRAWING}highlight")
-_FILLS = tuple(f"{DRAWING}{name}Fill" for name in ("solid", "grad", "blip", "patt", "grp"))
-_THEMED, _FIRST_FILL = f"{SLIDES}bgRef", "1001"  # the first fill for grounds (ISO 29500-1, 19.3.1.3)
-_COLOUR_MAPS = (f"{SLIDES}clrMap", f"{DRAWING}overrideClrMapping")
+_BEHIND_TEXT = (
+    "//p:bgPr | //p:pic | //p:graphicFrame | //p:style | //a:highlight"
+    " | //p:spPr//*[self::a:solidFill or self::a:gradFill or self::a:blipFill or self::a:pattFill"
+    " or self::a:grpFill] | //p:bgRef[not(@idx = '1001')]"  # 1001 is plain (ISO 29500-1, 19.3.1.3)
+    " | //p:clrMap[not(@bg1 = 'lt1')] | //a:overrideClrMapping[not(@bg1 = 'lt1')]"  # for a dark `bg1`
+)
+"""What may lie behind the text of a slide, as an XPath."""
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
@@ -220,16 +223,9 @@ class _Reader:
 def _is_white(slide: "Slide") -> bool:
     """Return True if nothing can lie behind the text of a slide, so that white text is invisible."""
     layout = slide.slide_layout
-    for holder in (slide.element, layout.element, layout.slide_master.element):
-        fills = (fill for shape in holder.iter(f"{SLIDES}spPr") for fill in shape.iter(*_FILLS))
-        # the other fills of a theme may be pictures or gradients
-        themed = (ground for ground in holder.iter(_THEMED) if ground.get("idx") != _FIRST_FILL)
-        dark = (colour for colour in holder.iterfind(f".//{_THEMED}/*") if not _is_white_colour(colour))
-        # a map may give the ground `bg1` a dark colour
-        mapped = (colours for colours in holder.iter(*_COLOUR_MAPS) if colours.get("bg1") != "lt1")
-        if next(chain(holder.iter(*_GROUNDS), fills, themed, dark, mapped), None) is not None:
-            return False
-    return True
+    holders = [slide.element, layout.element, layout.slide_master.element]
+    grounds = [colour for holder in holders for colour in holder.xpath("//p:bgRef/*")]
+    return all(map(_is_white_colour, grounds)) and not any(holder.xpath(_BEHIND_TEXT) for holder in holders)
 
 
 def _is_white_colour(colour: "_Element") -> bool:
