@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -186,16 +186,14 @@ def words_of(line: Line) -> tuple[Word, ...]:
     return line.words or (Word(line.text, line.left, line.right),)
 
 
-def rows_of(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Yield rows of lines side by side, from the top; each row from left to right."""
-    row: list[Line] = []
+def rows_of(lines: Iterable[Line]) -> list[list[Line]]:
+    """Return rows of lines side by side, from the top; each row from left to right."""
+    rows: list[list[Line]] = []
     for line in sorted(lines, key=lambda line: -line.middle):
-        if row and line.middle < row[0].bottom:
-            yield sorted(row, key=lambda part: part.left)
-            row = []
-        row.append(line)
-    if row:
-        yield sorted(row, key=lambda part: part.left)
+        if not rows or line.middle < rows[-1][0].bottom:
+            rows.append([])
+        rows[-1].append(line)
+    return [sorted(row, key=lambda line: line.left) for row in rows]
 
 
 _LAST_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]+$")
@@ -281,12 +279,11 @@ def join_text(lines: Sequence[Line], spelling: Spelling) -> str:
 
 def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[int, str]]:
     """Yield the joined text of a group's lines by page; a broken word stays on the first of two pages."""
-    last, page = lines[0].text, lines[0].page
-    parts: list[str] = []  # of the page that is not yielded yet, without `last`, to which a line is joined
-    # `last` ends in a blank once another line follows, unless that joins a word, range or address.
-    for before, line in pairwise(lines):
-        text = line.text
-        is_new_page = line.page != page
+    texts = [line.text for line in lines]
+    # A text gets a blank at its end before another, unless that joins a word, range or address.
+    for number, (before, line) in enumerate(pairwise(lines), start=1):
+        last, text = texts[number - 1 : number + 1]
+        is_new_page = line.page != before.page
         has_hyphen = text[:1].isalnum() and _HARD_HYPHEN.search(last[-2:]) is not None
         if before.broken or has_hyphen:
             stem = last if before.broken else last.removesuffix("-")
@@ -296,14 +293,13 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
             is_range = text[:1].isdigit() and _RANGE.search(last[-2:])  # `2024–` above `2026`
             if not is_range and not _is_address(last[-_LOOKED_AT:], text):
                 last += " "
-        parts.append(last)
-        if is_new_page:
-            yield page, "".join(parts)
-            parts, page = [], line.page
-        last = SIGNS["order"] + text if _is_unsure(before, line) else text
-    parts.append(f"{last}-" if lines[-1].broken else last)
-    if any(parts):
-        yield page, "".join(parts)
+        sign = SIGNS["order"] if _is_unsure(before, line) else ""
+        texts[number - 1 : number + 1] = last, sign + text
+    if lines[-1].broken:
+        texts[-1] += "-"
+    for page, on_page in groupby(zip(lines, texts, strict=True), key=lambda pair: pair[0].page):
+        if text := "".join(text for _, text in on_page):
+            yield page, text
 
 
 def _is_unsure(before: Line, line: Line) -> bool:

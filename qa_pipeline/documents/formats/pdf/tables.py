@@ -193,7 +193,7 @@ class _Stack:
         self.zones: list[list[Row]] = [[] for _ in range(len(rules) + 1)]
         depths = [-rule.bottom for rule in rules]  # ascending for `bisect`, as heights grow upwards
         inside = (line for line in lines if line.left < self.right and line.right > self.left)
-        for row in rows_of(list(inside)):
+        for row in rows_of(inside):
             self.zones[bisect(depths, -row[0].middle)].append(row)
 
     def tables(self, spelling: Spelling) -> tuple[list[Table], list[Line]]:
