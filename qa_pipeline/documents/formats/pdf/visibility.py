@@ -156,19 +156,16 @@ def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int]]:
 
     letters: list[_Letter] = []
     tiny: set[int] = set()
-    left, right, bottom, top = sides = [ctypes.c_double() for _ in range(4)]
-    loose = raw.FS_RECTF()  # as tall as the font, where the box by `sides` encloses the ink
     for index in range(textpage.count_chars()):
         code = raw.FPDFText_GetUnicode(textpage.raw, index)
         text = raw.FPDFText_GetTextObject(textpage.raw, index)
         if not text or chr(code).isspace():
             continue
         owner = ctypes.addressof(text.contents)
-        raw.FPDFText_GetLooseCharBox(textpage.raw, index, loose)
-        raw.FPDFText_GetCharBox(textpage.raw, index, *sides)
-        box = Box(left.value, bottom.value, right.value, top.value)
+        box = Box(*textpage.get_charbox(index))  # encloses the ink
+        loose = Box(*textpage.get_charbox(index, loose=True))  # as tall as the font
         if min(box.right - box.left, box.top - box.bottom) < _FLATTEST:
-            box = Box(loose.left, loose.bottom, loose.right, loose.top)
+            box = loose
         if max(loose.right - loose.left, loose.top - loose.bottom) < _SMALLEST:
             tiny.add(index)
         # a letter that PDFium lacks a font for is not drawn, and cannot be judged
