@@ -87,25 +87,36 @@ class Glyphs:
         self._sheet = paper_of(page)
         self.paper = turn_box(self._sheet, turn, self._sheet)  # the visible part, its corner in the origin
         self.text, self._indexes, missing = _read_characters(textpage)  # PDFium's index of each character
-        self.hidden: list[str] = []  # stretches of invisible text
-        if hidden:
-            self.text, self._indexes, self.hidden = _remove_hidden(self.text, self._indexes, hidden)
-        self.note_marks: list[str]  # raised marks of notes, which are removed from the text
-        self._write_raised()
+        # Stretches of invisible text, and raised marks of notes, are removed from the text.
+        self.hidden = self._edit(self._hidden_stretches(hidden)) if hidden else []
+        self.note_marks = self._edit(self._raised_edits())
         self.text = _IN_WORD.sub(UNREADABLE, self.text)
         self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))  # without a Unicode value
 
-    def _write_raised(self) -> None:
-        """Write powers as `10^6`, and take marks of notes out of the text; `_indexes` are kept in step."""
-        edits = list(self._raised_edits())
+    def _edit(self, edits: Iterable[tuple[int, int, str]]) -> list[str]:
+        """Write edits, each a start, an end and its new text, and keep `_indexes` in step.
+
+        Returns the parts that get no new text.
+        """
+        edits = list(edits)
+        removed = [self.text[start:end] for start, end, written in edits if not written]
         letters, indexes = list(self.text), list(self._indexes)
         for start, end, written in reversed(edits):
             kept = indexes[start:end] if written else []
             added = len(written) - len(kept)  # signs, such as the caret of `^6`, which lie at its start
             letters[start:end] = written
             indexes[start:end] = [indexes[start]] * added + kept
-        self.note_marks = [self.text[start:end] for start, end, written in edits if not written]
         self.text, self._indexes = "".join(letters), indexes
+        return removed
+
+    def _hidden_stretches(self, hidden: Set[int]) -> Iterator[tuple[int, int, str]]:
+        """Yield edits that remove hidden characters, in stretches with the blanks in and behind them."""
+        offsets: list[int] = []
+        for offset, index in enumerate(self._indexes):
+            if index in hidden or (self.text[offset] == " " and offsets[-1:] == [offset - 1]):
+                offsets.append(offset)
+        for start, end in _stretches_of(offsets):
+            yield start, end, ""
 
     def _raised_edits(self) -> Iterator[tuple[int, int, str]]:
         """Yield the start, end and new text of raised parts, such as (2, 3, "^6") in `106` with a raised 6.
@@ -148,10 +159,7 @@ class Glyphs:
                 raised.append(letter.offset)
             elif not is_smaller or abs(rise) <= _SHIFT * level.size:
                 level = letter
-        # Neighbouring offsets have the same distance to their numbers in the list.
-        for _, group in groupby(enumerate(raised), key=lambda numbered: numbered[1] - numbered[0]):
-            stretch = [offset for _, offset in group]
-            yield stretch[0], stretch[-1] + 1
+        yield from _stretches_of(raised)
 
     def box(self, offset: int) -> Box:
         """Return the box of a character, as tall as its font."""
@@ -241,23 +249,12 @@ def _read_characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
     return "".join(characters).replace(_HYPHEN_CODE, BROKEN_WORD), indexes, missing
 
 
-def _remove_hidden(
-    text: str, indexes: Sequence[int], hidden: Set[int]
-) -> tuple[str, Sequence[int], list[str]]:
-    """Return the visible text, its indexes, and the stretches of hidden text with the blanks in them."""
-    visible: list[int] = []
-    stretches: list[str] = []
-    was_hidden = False
-    for offset, character in enumerate(text):
-        is_hidden = indexes[offset] in hidden or (was_hidden and character == " ")
-        if not is_hidden:
-            visible.append(offset)
-        elif was_hidden:
-            stretches[-1] += character
-        else:
-            stretches.append(character)
-        was_hidden = is_hidden
-    return "".join(text[offset] for offset in visible), [indexes[offset] for offset in visible], stretches
+def _stretches_of(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each stretch of neighbouring offsets."""
+    # Neighbouring offsets have the same distance to their numbers in the list.
+    for _, group in groupby(enumerate(offsets), key=lambda numbered: numbered[1] - numbered[0]):
+        stretch = [offset for _, offset in group]
+        yield stretch[0], stretch[-1] + 1
 
 
 @lru_cache(maxsize=4096)
