@@ -33,6 +33,7 @@ _BOLD_NAMES = re.compile(
 )
 """Names of fonts are more reliable than their flags; CMBX10 is bold in TeX."""
 _NAME_LENGTH = 128  # bytes: PDF allows names of 127 (ISO 32000-1, annex C)
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # the halves of a character beyond 16 bits
 _RUN = re.compile(r"[^\s\ufffe][^\r\n\ufffe]*")
 _MARK = re.compile(r"[\d*∗†‡§¶]")
 _REST_OF_WORD = re.compile(r"[^\s\ufffe]*[\ufffe ]*$")
@@ -232,21 +233,13 @@ def _read_characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
     if len(text) == count:
         return text, range(count), 0
     # A character beyond 16 bits has two indexes, a character without a Unicode value an index and no text.
-    characters: list[str] = []
-    indexes: list[int] = []
-    missing = 0
-    for index in range(count):
-        code = raw.FPDFText_GetUnicode(textpage.raw, index)
-        follows_high_half = characters and "\ud800" <= characters[-1] < "\udc00"
-        if follows_high_half and 0xDC00 <= code < 0xE000:
-            pair = characters[-1] + chr(code)
-            characters[-1] = pair.encode("utf-16", "surrogatepass").decode("utf-16")
-        elif 0 < code < 0x110000:
-            characters.append(chr(code))
-            indexes.append(index)
-        else:
-            missing += 1
-    return "".join(characters).replace(_HYPHEN_CODE, BROKEN_WORD), indexes, missing
+    codes = [raw.FPDFText_GetUnicode(textpage.raw, index) for index in range(count)]
+    known = [index for index, code in enumerate(codes) if 0 < code < 0x110000]
+    halves = "".join(chr(codes[index]) for index in known)
+    second_halves = {pair.end() - 1 for pair in _PAIR.finditer(halves)}
+    indexes = [index for number, index in enumerate(known) if number not in second_halves]
+    text = halves.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    return text.replace(_HYPHEN_CODE, BROKEN_WORD), indexes, count - len(known)
 
 
 def _stretches_of(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
