@@ -56,11 +56,9 @@ def _possible_gutters(lines: Sequence[Line]) -> list[float]:
     """Return positions a little left of those at which several parts of lines begin."""
     left_edge = min(line.left for line in lines)
     width = max(line.right for line in lines) - left_edge
-    counts: Counter[float] = Counter()
-    for line in lines:
-        for piece in pieces_of(line, _GUTTER * line.size):
-            if _MIDDLE[0] * width < piece.left - left_edge < _MIDDLE[1] * width:
-                counts[round(piece.left / _STEP) * _STEP] += 1
+    lefts = [piece.left for line in lines for piece in pieces_of(line, _GUTTER * line.size)]
+    amid = [left for left in lefts if _MIDDLE[0] * width < left - left_edge < _MIDDLE[1] * width]
+    counts = Counter(round(left / _STEP) * _STEP for left in amid)
     most_common = sorted(counts, key=lambda start: (-counts[start], start))[:_MOST_TRIED]
     return [start - _STEP for start in most_common if counts[start] >= _LEAST_LINES]
 
@@ -142,8 +140,7 @@ def remove_running_lines(
     keys_of_pages: Counter[str] = Counter()
     for lines, height in zip(pages, heights, strict=True):
         near_edge = [line for line in lines if _is_near_edge(line, height)]
-        keys_of_page = set(chain.from_iterable(map(_keys_of, rows_of(near_edge))))
-        keys_of_pages.update(keys_of_page)  # each key counts once a page
+        keys_of_pages.update(_keys_of(near_edge))  # each key counts once a page
     least_pages = _LEAST_PAGES if len(pages) > _FEW_PAGES else 2
     returning = {key for key, count in keys_of_pages.items() if count >= least_pages}
     texts: list[list[Line]] = []
@@ -211,9 +208,9 @@ def _is_near_edge(line: Line, height: float) -> bool:
     return line.bottom < _EDGE * height or line.top > (1 - _EDGE) * height
 
 
-def _keys_of(row: Sequence[Line]) -> set[str]:
-    """Return the texts of a row's lines and of their parts, without page numbers."""
-    parts = (part for line in row for part in {line, *pieces_of(line, _WIDE_GAP * line.size)})
+def _keys_of(lines: Sequence[Line]) -> set[str]:
+    """Return the texts of lines and of their parts, without page numbers."""
+    parts = (part for line in lines for part in {line, *pieces_of(line, _WIDE_GAP * line.size)})
     return {_fold_number(part.text, part.page) for part in parts}
 
 
