@@ -269,8 +269,7 @@ class _Stack:
             if is_apart or is_outside or len(remaining_gaps) < len(gaps):
                 break
             _, *columns = grids.strips_of([row], gaps)[0]  # the first, a corner, may be empty
-            is_first = not further
-            if full and is_first and not all(columns):
+            if full and not further and not all(columns):
                 break
             gaps, last = remaining_gaps, row
             further.append(row)
