@@ -324,14 +324,11 @@ def code_text(lines: Sequence[Line]) -> str:
     words = [word for line in lines for word in words_of(line) if len(word.text) > 1]
     letter_widths = [(word.right - word.left) / len(word.text) for word in words]
     width = max(median(letter_widths) if letter_widths else lines[0].size * 0.6, 1.0)  # of a letter
-    return "\n".join(_code_line(line, left, width) for line in lines)
-
-
-def _code_line(line: Line, left: float, width: float) -> str:
-    """Return a line with its words in columns of the width of a letter."""
-    text = ""
-    for word in words_of(line):
-        column = round((word.left - left) / width)
-        blanks = max(column - len(text), 1 if text else 0)
-        text += " " * blanks + word.text
-    return f"{text}-" if line.broken else text
+    written = []
+    for line in lines:
+        text = ""
+        for word in words_of(line):
+            before = f"{text} " if text else ""  # words are a blank apart at least
+            text = before.ljust(round((word.left - left) / width)) + word.text
+        written.append(f"{text}-" if line.broken else text)
+    return "\n".join(written)
