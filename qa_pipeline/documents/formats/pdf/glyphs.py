@@ -181,7 +181,7 @@ class Glyphs:
     def measure(self, first: int, middle: int, last: int) -> tuple[Box, float, bool, bool, bool]:
         """Measure a run by its first, middle and last character.
 
-        Returns its box, its type size to half a point, and True if it is bold, of one width and maybe turned.
+        Returns its box, its type size to half a point, and True if it is bold, of one width and turned.
         """
         first_box, last_box = self.box(first), self.box(last)
         box = enclose([first_box, last_box])
@@ -194,7 +194,8 @@ class Glyphs:
         bold, fixed = (all(values) for values in zip(*fonts, strict=True))
         is_tall = not is_level and box.top - box.bottom > _TALL * size
         goes_left = last_box.left < first_box.left
-        return box, size, bold, fixed, is_tall or goes_left
+        # Its box tells if it may be turned, and the angle of its first letter decides.
+        return box, size, bold, fixed, (is_tall or goes_left) and self.turns(first) != 0
 
     def turns(self, offset: int) -> int | None:
         """Return the quarter turns, clockwise, that would set a character upright; None if it is slanted."""

@@ -15,7 +15,7 @@ from qa_pipeline.text.lexicon.languages import LEXICONS, of_all
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
 
-_RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
+_RUN = re.compile(f"[^\\s{BROKEN_WORD}][^\r\n{BROKEN_WORD}]*{BROKEN_WORD}?| ?{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
 LEADER = re.compile(r"[.·…](?: ?[.·…]){3,}")
 """Leader dots of a table of contents, a form or a list of prices."""
@@ -63,11 +63,7 @@ def read_lines(glyphs: Glyphs, number: int) -> list[Line]:
     """Return the lines of page `number` in the order of the file."""
     lines: list[Line] = []
     for run in _RUN.finditer(glyphs.text):
-        line = _measure(glyphs, *run.span(), number)
-        if line is None:
-            continue
-        if line.turned:  # maybe, by its box; the angle of its first letter decides
-            line = line._replace(turned=glyphs.turns(line.start) != 0)
+        line = _measure(glyphs, run, number)
         if lines and _is_same_line(lines[-1], line):
             lines[-1] = _join_runs(lines[-1], line)
         else:
@@ -111,17 +107,12 @@ def add_words(glyphs: Glyphs, line: Line) -> Line:
     return line._replace(words=tuple(words))
 
 
-def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
-    """Return a run as a line, or None if it is blank."""
-    run = glyphs.text[start:end]
-    unbroken = run.removesuffix(BROKEN_WORD)
-    text, is_broken = unbroken.strip(), run != unbroken
-    if not text and not is_broken:
-        return None
-    if not text:  # a hyphen alone on its line
-        text, is_broken, unbroken = "-", False, "-"
-    start += len(unbroken) - len(unbroken.lstrip())
-    end = start + len(text)
+def _measure(glyphs: Glyphs, run: re.Match[str], page: int) -> Line:
+    """Return a run as a line."""
+    text = run[0].removesuffix(BROKEN_WORD).strip()
+    is_broken = text != "" and run[0].endswith(BROKEN_WORD)
+    text = text or "-"  # a hyphen alone on its line
+    start, end = run.start(), run.start() + len(text)
     middle = (start + end) // 2
     if glyphs.text[middle] == " ":
         middle += 1  # PDFium makes blanks up, of no font
