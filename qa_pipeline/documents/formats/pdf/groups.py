@@ -65,6 +65,8 @@ class Group:
     level: int = 0
     plain: bool = False
     table: Table | None = None
+    start_sign: str = ""  # of a doubt, before its text
+    end_sign: str = ""
 
     @property
     def page(self) -> int:

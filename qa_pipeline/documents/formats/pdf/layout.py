@@ -112,7 +112,7 @@ _FEWEST_WORDS = 4  # of a line of a sentence; shorter lines are labels
 
 def _write_blocks(groups: Sequence[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
     """Write groups as blocks; a block over a page break is cut there."""
-    torn_ends, torn_starts = _torn_groups(groups)
+    _mark_torn(groups)
     for group in groups:
         if group.table is not None:
             unused = (Block("paragraph", name, page=group.page) for name in group.table.unused)
@@ -120,14 +120,10 @@ def _write_blocks(groups: Sequence[Group], spelling: Spelling, left_out: Omissio
         elif group.kind == "code":
             yield Block("code", code_text(group.lines), page=group.page)
         else:
-            start = SIGNS["order"] if id(group) in torn_starts else ""
-            end = SIGNS["order"] if id(group) in torn_ends else ""
-            yield from _write_text(group, spelling, start, end, left_out)
+            yield from _write_text(group, spelling, left_out)
 
 
-def _write_text(
-    group: Group, spelling: Spelling, start_sign: str, end_sign: str, left_out: Omissions
-) -> Iterator[Block]:
+def _write_text(group: Group, spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
     """Yield a group's text on each of its pages, with signs of doubt at its start and end."""
     texts = list(texts_by_page(group.lines, spelling))
     marker: str | None = None
@@ -139,11 +135,11 @@ def _write_text(
             left_out.add("list_marker", marker)
             marker = None
     for number, (page, text) in enumerate(texts):
-        is_first, is_last = number == 0, number == len(texts) - 1
-        text = _FORMULA.sub(_doubt_formula, text)  # noqa: PLW2901
-        text = (start_sign if is_first else "") + text + (end_sign if is_last else "")  # noqa: PLW2901
-        own_marker = marker if is_first else None
-        yield Block(group.kind, text, group.level, page, continues=not is_first, marker=own_marker)
+        start = group.start_sign if number == 0 else ""
+        end = group.end_sign if number == len(texts) - 1 else ""
+        signed = start + _FORMULA.sub(_doubt_formula, text) + end
+        own_marker = marker if number == 0 else None
+        yield Block(group.kind, signed, group.level, page, continues=number > 0, marker=own_marker)
 
 
 def _doubt_formula(match: re.Match[str]) -> str:
@@ -154,18 +150,15 @@ def _doubt_formula(match: re.Match[str]) -> str:
     return match[0] + SIGNS["formula"] if is_formula else match[0]
 
 
-def _torn_groups(groups: Sequence[Group]) -> tuple[set[int], set[int]]:
-    """Return the ids of groups that end amid a sentence at a page or column end, and of those after them."""
-    ends, starts = set(), set()
+def _mark_torn(groups: Sequence[Group]) -> None:
+    """Doubt the end of groups that end amid a sentence at a page or column end, and the start of the next."""
     for above, group in pairwise(group for group in groups if not (group.plain or group.table)):
         last, line = above.lines[-1], group.lines[0]
         is_elsewhere = last.page != line.page or line.bottom > last.top
         is_finished = last.text.endswith(SENTENCE_END) or len(last.text.split()) < _FEWEST_WORDS
         are_paragraphs = above.kind == group.kind == "paragraph"
         if are_paragraphs and is_elsewhere and not is_finished:
-            ends.add(id(above))
-            starts.add(id(group))
-    return ends, starts
+            above.end_sign = group.start_sign = SIGNS["order"]
 
 
 _PAGE_NUMBER = re.compile(r"(?:\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
