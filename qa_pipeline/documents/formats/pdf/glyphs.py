@@ -116,7 +116,7 @@ class Glyphs:
         for offset, index in enumerate(self._indexes):
             if index in hidden or (self.text[offset] == " " and offsets[-1:] == [offset - 1]):
                 offsets.append(offset)
-        for start, end in _stretches_of(offsets):
+        for start, end in stretches_of(offsets):
             yield start, end, ""
 
     def _raised_edits(self) -> Iterator[tuple[int, int, str]]:
@@ -160,7 +160,7 @@ class Glyphs:
                 raised.append(letter.offset)
             elif not is_smaller or abs(rise) <= _SHIFT * level.size:
                 level = letter
-        yield from _stretches_of(raised)
+        yield from stretches_of(raised)
 
     def box(self, offset: int) -> Box:
         """Return the box of a character, as tall as its font."""
@@ -243,8 +243,8 @@ def _read_characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
     return text.replace(_HYPHEN_CODE, BROKEN_WORD), indexes, count - len(known)
 
 
-def _stretches_of(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each stretch of neighbouring offsets."""
+def stretches_of(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each stretch of neighbouring offsets, which ascend."""
     # Neighbouring offsets have the same distance to their numbers in the list.
     for _, group in groupby(enumerate(offsets), key=lambda numbered: numbered[1] - numbered[0]):
         stretch = [offset for _, offset in group]

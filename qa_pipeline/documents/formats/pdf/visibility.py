@@ -6,11 +6,10 @@ The page is drawn with its text and without it. Text shows where the two picture
 import ctypes
 import math
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qa_pipeline.documents.formats.pdf.drawing import Annotations
-from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose, paper_of
+from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose, paper_of, stretches_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -195,9 +194,9 @@ def _read_by_ocr(
     """Yield the numbers of letters whose word lies over ink: OCR does not position single letters."""
     import numpy as np
 
-    # The letters of a word have numbers in a row, so that their distance to the list's positions is the same.
-    for _, group in groupby(enumerate(letters), lambda numbered: numbered[1].number - numbered[0]):
-        word = [letter for _, letter in group]
+    by_number = {letter.number: letter for letter in letters}
+    for first, end in stretches_of(by_number):  # the letters of a word have numbers in a row
+        word = [by_number[number] for number in range(first, end)]
         box = enclose(letter.box for letter in word)
         margin = (box.top - box.bottom) / 4  # a bar may end within the box of a word
         middle = Box(box.left, box.bottom + margin, box.right, box.top - margin)
