@@ -80,13 +80,14 @@ class Glyphs:
         from pypdfium2 import raw
 
         self._raw = raw
-        self._page = textpage
+        self._textpage, self._page = textpage, textpage.raw
         # Memory that PDFium writes its answers to.
         self._font_name = ctypes.create_string_buffer(_NAME_LENGTH)
         self._origin = (ctypes.c_double(), ctypes.c_double())
         self.turn = turn  # quarter turns, clockwise, that the page was given
         self._sheet = paper_of(page)
         self.paper = turn_box(self._sheet, turn, self._sheet)  # the visible part, its corner in the origin
+        self._is_moved = turn != 0 or self._sheet.left != 0 or self._sheet.bottom != 0
         self.text, self._indexes, missing = _read_characters(textpage)  # PDFium's index of each character
         # Stretches of invisible text, and raised marks of notes, are removed from the text.
         self.hidden = self._edit(self._hidden_stretches(hidden)) if hidden else []
@@ -164,8 +165,8 @@ class Glyphs:
 
     def box(self, offset: int) -> Box:
         """Return the box of a character, as tall as its font."""
-        box = Box(*self._page.get_charbox(self._indexes[offset], loose=True))
-        return turn_box(box, self.turn, self._sheet)
+        box = Box(*self._textpage.get_charbox(self._indexes[offset], loose=True))
+        return turn_box(box, self.turn, self._sheet) if self._is_moved else box
 
     def size(self, offset: int) -> float:
         """Return the type size of a character."""
@@ -175,8 +176,10 @@ class Glyphs:
         """Return the height of a character's baseline."""
         across, up = self._origin
         self._raw.FPDFText_GetCharOrigin(self._page, self._indexes[offset], across, up)
-        point = Box(across.value, up.value, across.value, up.value)
-        return turn_box(point, self.turn, self._sheet).bottom
+        if self.turn:
+            point = Box(across.value, up.value, across.value, up.value)
+            return turn_box(point, self.turn, self._sheet).bottom
+        return up.value
 
     def measure(self, first: int, middle: int, last: int) -> tuple[Box, float, bool, bool, bool]:
         """Measure a run by its first, middle and last character.
