@@ -20,6 +20,7 @@ _PROSE = 30  # characters of a line of text on average: cells of a table are sho
 _SLACK = 1.0  # points by which the box of a letter may reach over a gutter
 _MOST_TRIED = 4  # positions of a gutter, since each is compared with all lines
 _MOST_CHANGES = 0.2  # of the lines: changes are more frequent in the rows of a table
+_LEFT, _RIGHT, _ACROSS = range(3)  # the sides of a gutter that a part of a line is on
 
 
 def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
@@ -31,10 +32,9 @@ def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
     if gutter is None:
         return [list(chain.from_iterable(rows_of(lines)))]  # a single stretch, row by row
     stretches: list[list[Line]] = []
-    for left_column, right_column, across in _split_bands(lines, gutter):
-        for column in (left_column, right_column):
-            if column:
-                stretches += split_columns(column, depth + 1)
+    for *columns, across in _split_bands(lines, gutter):
+        for column in filter(None, columns):
+            stretches += split_columns(column, depth + 1)
         if across:
             stretches.append(across)
     return stretches
@@ -44,78 +44,69 @@ def _find_gutter(lines: Sequence[Line]) -> float | None:
     """Return the horizontal position of the white between two columns, or None."""
     if len(lines) < 2 * _LEAST_LINES:
         return None
-    total = sum(len(line.text) for line in lines)
 
     def text_across(gutter: float) -> int:
-        return sum(len(line.text) for line in lines if _crosses(line, gutter))
+        return sum(len(part.text) for part in _cut(lines, gutter) if _side_of(part, gutter) == _ACROSS)
 
     gutter = min(_possible_gutters(lines), key=text_across, default=None)
-    if gutter is None:
-        return None
-    parts = [part for line in lines for part in _cut(line, gutter) if not _crosses(part, gutter)]
-    left_side = [line for line in parts if line.right <= gutter + _SLACK]
-    right_side = [line for line in parts if line.right > gutter + _SLACK]
-    return gutter if _are_columns(left_side, right_side, total) else None
+    return gutter if gutter is not None and _are_columns(lines, gutter) else None
 
 
 def _possible_gutters(lines: Sequence[Line]) -> list[float]:
     """Return positions a little left of those at which several parts of lines begin."""
     left_edge = min(line.left for line in lines)
     width = max(line.right for line in lines) - left_edge
-    counts: Counter[float] = Counter()
-    for line in lines:
-        for piece in pieces_of(line, _GUTTER * line.size):
-            if _MIDDLE[0] * width < piece.left - left_edge < _MIDDLE[1] * width:
-                counts[round(piece.left / _STEP) * _STEP] += 1
+    lefts = [piece.left for line in lines for piece in pieces_of(line, _GUTTER * line.size)]
+    amid = [left for left in lefts if _MIDDLE[0] * width < left - left_edge < _MIDDLE[1] * width]
+    counts = Counter(round(left / _STEP) * _STEP for left in amid)
     most_common = sorted(counts, key=lambda start: (-counts[start], start))[:_MOST_TRIED]
     return [start - _STEP for start in most_common if counts[start] >= _LEAST_LINES]
 
 
-def _crosses(line: Line, gutter: float) -> bool:
-    is_on_both_sides = line.left < gutter - _SLACK and line.right > gutter + _SLACK
-    return is_on_both_sides and len(_cut(line, gutter)) == 1
+def _side_of(part: Line, gutter: float) -> int:
+    """Return the side of a gutter that a part of a line is on: `_LEFT`, `_RIGHT` or `_ACROSS`."""
+    if part.right <= gutter + _SLACK:
+        return _LEFT
+    return _ACROSS if part.left < gutter - _SLACK else _RIGHT
 
 
-def _cut(line: Line, gutter: float) -> list[Line]:
-    """Return a line with white at the gutter as its left and its right part, any other line as it is."""
-    before = list(takewhile(lambda word: word.right <= gutter + _SLACK, line.words))
-    after = line.words[len(before) :]
-    if not (before and after) or after[0].left < gutter - _SLACK:
-        return [line]
-    is_wide = after[0].left - before[-1].right > _GUTTER * line.size
-    return [part_of(line, before), part_of(line, after)] if is_wide else [line]
+def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
+    """Yield lines, those with white at the gutter as their left and their right part."""
+    for line in lines:
+        before = list(takewhile(lambda word: word.right <= gutter + _SLACK, line.words))
+        after = line.words[len(before) :]
+        is_parted = before and after and after[0].left >= gutter - _SLACK
+        if is_parted and after[0].left - before[-1].right > _GUTTER * line.size:
+            yield from (part_of(line, before), part_of(line, after))
+        else:
+            yield line
 
 
-def _are_columns(left_side: Sequence[Line], right_side: Sequence[Line], total: int) -> bool:
+def _are_columns(lines: Sequence[Line], gutter: float) -> bool:
     """Return True if both sides hold much of the text, side by side, and are not columns of a table."""
-    sides = (left_side, right_side)
-    lengths = [sum(len(line.text) for line in side) for side in sides]
+    parts = sorted(_cut(lines, gutter), key=lambda part: part.start)
+    sides = [[part for part in parts if _side_of(part, gutter) == side] for side in (_LEFT, _RIGHT)]
+    lengths = [sum(len(part.text) for part in side) for side in sides]
+    total = sum(len(line.text) for line in lines)
     if min(map(len, sides)) < _LEAST_LINES or min(lengths) < _LEAST_SHARE * total:
         return False
     # In the file the rows of a table follow each other, and so do the lines of a column.
-    in_file_order = sorted((line.start, number) for number, side in enumerate(sides) for line in side)
-    side_of_each = [number for _, number in in_file_order]  # 0 for the left side, 1 for the right
+    side_of_each = [side for part in parts if (side := _side_of(part, gutter)) != _ACROSS]
     changes = sum(before != after for before, after in pairwise(side_of_each))
     are_prose = all(length >= _PROSE * len(side) for length, side in zip(lengths, sides, strict=True))
     return changes <= _MOST_CHANGES * len(side_of_each) or are_prose
 
 
-def _split_bands(lines: Sequence[Line], gutter: float) -> Iterator[tuple[list[Line], list[Line], list[Line]]]:
+def _split_bands(lines: Sequence[Line], gutter: float) -> Iterator[list[list[Line]]]:
     """Yield bands from the top: lines left and right of the gutter, and below them lines across it."""
-    left: list[Line] = []
-    right: list[Line] = []
-    across: list[Line] = []
-    parts = chain.from_iterable(_cut(line, gutter) for line in lines)
-    for line in sorted(parts, key=lambda line: -line.top):
-        is_across = _crosses(line, gutter)
-        if across and not is_across:
-            yield left, right, across
-            left, right, across = [], [], []
-        if is_across:
-            across.append(line)
-        else:
-            (left if line.right <= gutter + _SLACK else right).append(line)
-    yield left, right, across
+    band: list[list[Line]] = [[], [], []]
+    for part in sorted(_cut(lines, gutter), key=lambda part: -part.top):
+        side = _side_of(part, gutter)
+        if band[_ACROSS] and side != _ACROSS:
+            yield band
+            band = [[], [], []]
+        band[side].append(part)
+    yield band
 
 
 _EDGE = 0.12  # of the height of a page: heads and feet are in its upper and lower margin
@@ -149,8 +140,7 @@ def remove_running_lines(
     keys_of_pages: Counter[str] = Counter()
     for lines, height in zip(pages, heights, strict=True):
         near_edge = [line for line in lines if _is_near_edge(line, height)]
-        keys_of_page = set(chain.from_iterable(map(_keys_of, rows_of(near_edge))))
-        keys_of_pages.update(keys_of_page)  # each key counts once a page
+        keys_of_pages.update(_keys_of(near_edge))  # each key counts once a page
     least_pages = _LEAST_PAGES if len(pages) > _FEW_PAGES else 2
     returning = {key for key, count in keys_of_pages.items() if count >= least_pages}
     texts: list[list[Line]] = []
@@ -158,7 +148,7 @@ def remove_running_lines(
     first_feet: list[Line] = []
     seen: set[str] = set()
     for lines, height in zip(pages, heights, strict=True):
-        rows = list(rows_of(lines))
+        rows = rows_of(lines)
         heads = _running_rows(rows, height, size, returning)
         from_foot = rows[len(heads) :][::-1]
         feet = _running_rows(from_foot, height, size, returning)[::-1]
@@ -218,9 +208,9 @@ def _is_near_edge(line: Line, height: float) -> bool:
     return line.bottom < _EDGE * height or line.top > (1 - _EDGE) * height
 
 
-def _keys_of(row: Sequence[Line]) -> set[str]:
-    """Return the texts of a row's lines and of their parts, without page numbers."""
-    parts = (part for line in row for part in {line, *pieces_of(line, _WIDE_GAP * line.size)})
+def _keys_of(lines: Sequence[Line]) -> set[str]:
+    """Return the texts of lines and of their parts, without page numbers."""
+    parts = (part for line in lines for part in {line, *pieces_of(line, _WIDE_GAP * line.size)})
     return {_fold_number(part.text, part.page) for part in parts}
 
 

@@ -33,6 +33,7 @@ _BOLD_NAMES = re.compile(
 )
 """Names of fonts are more reliable than their flags; CMBX10 is bold in TeX."""
 _NAME_LENGTH = 128  # bytes: PDF allows names of 127 (ISO 32000-1, annex C)
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # the halves of a character beyond 16 bits
 _RUN = re.compile(r"[^\s\ufffe][^\r\n\ufffe]*")
 _MARK = re.compile(r"[\d*∗†‡§¶]")
 _REST_OF_WORD = re.compile(r"[^\s\ufffe]*[\ufffe ]*$")
@@ -79,35 +80,45 @@ class Glyphs:
         from pypdfium2 import raw
 
         self._raw = raw
-        self._page = textpage.raw
+        self._textpage, self._page = textpage, textpage.raw
         # Memory that PDFium writes its answers to.
         self._font_name = ctypes.create_string_buffer(_NAME_LENGTH)
         self._origin = (ctypes.c_double(), ctypes.c_double())
-        self._sides = raw.FS_RECTF()
         self.turn = turn  # quarter turns, clockwise, that the page was given
         self._sheet = paper_of(page)
         self.paper = turn_box(self._sheet, turn, self._sheet)  # the visible part, its corner in the origin
         self._is_moved = turn != 0 or self._sheet.left != 0 or self._sheet.bottom != 0
         self.text, self._indexes, missing = _read_characters(textpage)  # PDFium's index of each character
-        self.hidden: list[str] = []  # stretches of invisible text
-        if hidden:
-            self.text, self._indexes, self.hidden = _remove_hidden(self.text, self._indexes, hidden)
-        self.note_marks: list[str]  # raised marks of notes, which are removed from the text
-        self._write_raised()
+        # Stretches of invisible text, and raised marks of notes, are removed from the text.
+        self.hidden = self._edit(self._hidden_stretches(hidden)) if hidden else []
+        self.note_marks = self._edit(self._raised_edits())
         self.text = _IN_WORD.sub(UNREADABLE, self.text)
         self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))  # without a Unicode value
 
-    def _write_raised(self) -> None:
-        """Write powers as `10^6`, and take marks of notes out of the text; `_indexes` are kept in step."""
-        edits = list(self._raised_edits())
+    def _edit(self, edits: Iterable[tuple[int, int, str]]) -> list[str]:
+        """Write edits, each a start, an end and its new text, and keep `_indexes` in step.
+
+        Returns the parts that get no new text.
+        """
+        edits = list(edits)
+        removed = [self.text[start:end] for start, end, written in edits if not written]
         letters, indexes = list(self.text), list(self._indexes)
         for start, end, written in reversed(edits):
             kept = indexes[start:end] if written else []
             added = len(written) - len(kept)  # signs, such as the caret of `^6`, which lie at its start
             letters[start:end] = written
             indexes[start:end] = [indexes[start]] * added + kept
-        self.note_marks = [self.text[start:end] for start, end, written in edits if not written]
         self.text, self._indexes = "".join(letters), indexes
+        return removed
+
+    def _hidden_stretches(self, hidden: Set[int]) -> Iterator[tuple[int, int, str]]:
+        """Yield edits that remove hidden characters, in stretches with the blanks in and behind them."""
+        offsets: list[int] = []
+        for offset, index in enumerate(self._indexes):
+            if index in hidden or (self.text[offset] == " " and offsets[-1:] == [offset - 1]):
+                offsets.append(offset)
+        for start, end in stretches_of(offsets):
+            yield start, end, ""
 
     def _raised_edits(self) -> Iterator[tuple[int, int, str]]:
         """Yield the start, end and new text of raised parts, such as (2, 3, "^6") in `106` with a raised 6.
@@ -150,19 +161,11 @@ class Glyphs:
                 raised.append(letter.offset)
             elif not is_smaller or abs(rise) <= _SHIFT * level.size:
                 level = letter
-        # Neighbouring offsets have the same distance to their numbers in the list.
-        for _, group in groupby(enumerate(raised), key=lambda numbered: numbered[1] - numbered[0]):
-            stretch = [offset for _, offset in group]
-            yield stretch[0], stretch[-1] + 1
+        yield from stretches_of(raised)
 
     def box(self, offset: int) -> Box:
         """Return the box of a character, as tall as its font."""
-        sides = self._sides
-        if not self._raw.FPDFText_GetLooseCharBox(self._page, self._indexes[offset], sides):
-            from pypdfium2 import PdfiumError
-
-            raise PdfiumError(f"character {offset} has no position")
-        box = Box(sides.left, sides.bottom, sides.right, sides.top)
+        box = Box(*self._textpage.get_charbox(self._indexes[offset], loose=True))
         return turn_box(box, self.turn, self._sheet) if self._is_moved else box
 
     def size(self, offset: int) -> float:
@@ -181,7 +184,7 @@ class Glyphs:
     def measure(self, first: int, middle: int, last: int) -> tuple[Box, float, bool, bool, bool]:
         """Measure a run by its first, middle and last character.
 
-        Returns its box, its type size to half a point, and True if it is bold, of one width and maybe turned.
+        Returns its box, its type size to half a point, and True if it is bold, of one width and turned.
         """
         first_box, last_box = self.box(first), self.box(last)
         box = enclose([first_box, last_box])
@@ -194,7 +197,8 @@ class Glyphs:
         bold, fixed = (all(values) for values in zip(*fonts, strict=True))
         is_tall = not is_level and box.top - box.bottom > _TALL * size
         goes_left = last_box.left < first_box.left
-        return box, size, bold, fixed, is_tall or goes_left
+        # Its box tells if it may be turned, and the angle of its first letter decides.
+        return box, size, bold, fixed, (is_tall or goes_left) and self.turns(first) != 0
 
     def turns(self, offset: int) -> int | None:
         """Return the quarter turns, clockwise, that would set a character upright; None if it is slanted."""
@@ -233,40 +237,21 @@ def _read_characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
     if len(text) == count:
         return text, range(count), 0
     # A character beyond 16 bits has two indexes, a character without a Unicode value an index and no text.
-    characters: list[str] = []
-    indexes: list[int] = []
-    missing = 0
-    for index in range(count):
-        code = raw.FPDFText_GetUnicode(textpage.raw, index)
-        follows_high_half = characters and "\ud800" <= characters[-1] < "\udc00"
-        if follows_high_half and 0xDC00 <= code < 0xE000:
-            pair = characters[-1] + chr(code)
-            characters[-1] = pair.encode("utf-16", "surrogatepass").decode("utf-16")
-        elif 0 < code < 0x110000:
-            characters.append(chr(code))
-            indexes.append(index)
-        else:
-            missing += 1
-    return "".join(characters).replace(_HYPHEN_CODE, BROKEN_WORD), indexes, missing
+    codes = [raw.FPDFText_GetUnicode(textpage.raw, index) for index in range(count)]
+    known = [index for index, code in enumerate(codes) if 0 < code < 0x110000]
+    halves = "".join(chr(codes[index]) for index in known)
+    second_halves = {pair.end() - 1 for pair in _PAIR.finditer(halves)}
+    indexes = [index for number, index in enumerate(known) if number not in second_halves]
+    text = halves.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    return text.replace(_HYPHEN_CODE, BROKEN_WORD), indexes, count - len(known)
 
 
-def _remove_hidden(
-    text: str, indexes: Sequence[int], hidden: Set[int]
-) -> tuple[str, Sequence[int], list[str]]:
-    """Return the visible text, its indexes, and the stretches of hidden text with the blanks in them."""
-    visible: list[int] = []
-    stretches: list[str] = []
-    was_hidden = False
-    for offset, character in enumerate(text):
-        is_hidden = indexes[offset] in hidden or (was_hidden and character == " ")
-        if not is_hidden:
-            visible.append(offset)
-        elif was_hidden:
-            stretches[-1] += character
-        else:
-            stretches.append(character)
-        was_hidden = is_hidden
-    return "".join(text[offset] for offset in visible), [indexes[offset] for offset in visible], stretches
+def stretches_of(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each stretch of neighbouring offsets, which ascend."""
+    # Neighbouring offsets have the same distance to their numbers in the list.
+    for _, group in groupby(enumerate(offsets), key=lambda numbered: numbered[1] - numbered[0]):
+        stretch = [offset for _, offset in group]
+        yield stretch[0], stretch[-1] + 1
 
 
 @lru_cache(maxsize=4096)

@@ -38,10 +38,7 @@ class Grid:
 
     def rows(self) -> list[list[GridCell]]:
         """Return the cells that begin in each row."""
-        rows: list[list[GridCell]] = [[] for _ in range(len(self.heights) - 1)]
-        for cell in self.cells:
-            rows[cell.row].append(cell)
-        return rows
+        return [[cell for cell in self.cells if cell.row == row] for row in range(len(self.heights) - 1)]
 
 
 def find_grids(drawing: Drawing) -> list[Grid]:
@@ -68,19 +65,13 @@ def join_rules(rules: Iterable[Box], axis: int) -> list[Box]:
 
 def _group_crossing(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[tuple[list[Box], list[Box]]]:
     """Yield the lines across and upright lines that are connected by crossings."""
-    groups: list[tuple[set[int], set[int]]] = []  # numbers of lines across, and of upright lines
-    for number, row in enumerate(across):
-        rows = {number}
-        columns = {column for column, side in enumerate(upright) if _do_cross(row, side)}
-        unconnected = []
-        for other_rows, other_columns in groups:
-            if other_columns & columns:
-                rows, columns = rows | other_rows, columns | other_columns
-            else:
-                unconnected.append((other_rows, other_columns))
-        groups = [*unconnected, (rows, columns)]
-    for rows, columns in groups:
-        yield [across[number] for number in sorted(rows)], [upright[number] for number in sorted(columns)]
+    groups: list[set[Box]] = []  # of upright lines
+    for row in across:
+        crossed = {side for side in upright if _do_cross(row, side)}
+        connected = [group for group in groups if not group.isdisjoint(crossed)]
+        groups = [*(group for group in groups if group not in connected), crossed.union(*connected)]
+    for columns in groups:
+        yield [row for row in across if any(_do_cross(row, side) for side in columns)], sorted(columns)
 
 
 def _do_cross(across: Box, upright: Box) -> bool:

@@ -65,6 +65,8 @@ class Group:
     level: int = 0
     plain: bool = False
     table: Table | None = None
+    start_sign: str = ""  # of a doubt, before its text
+    end_sign: str = ""
 
     @property
     def page(self) -> int:
@@ -110,21 +112,18 @@ def usual_size(lines: Iterable[Line]) -> float:
 def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> list[Group]:
     """Put lines that belong together into groups."""
     groups: list[Group] = []
-    group: Group | None = None
     for item in items:
-        if isinstance(item, Line):
-            kind = _kind_of(item, shape, plain=plain)
-            if group is not None and _continues(group, item, kind, shape):
-                group.lines.append(item)
-            else:
-                group = Group(kind, [item], plain=plain)
-                groups.append(group)
-            continue
-        group = None
         if isinstance(item, Table):
             groups.append(Group("table_row", table=item))
-        else:  # the lines in a frame
+        elif isinstance(item, list):  # the lines in a frame
             groups += group_lines(item, shape_of(item, usual_size(item)), plain=True)
+        else:
+            kind = _kind_of(item, shape, plain=plain)
+            last = groups[-1] if groups else None
+            if last and last.lines and last.plain == plain and _continues(last, item, kind, shape):
+                last.lines.append(item)
+            else:
+                groups.append(Group(kind, [item], plain=plain))
     return groups
 
 

@@ -54,17 +54,20 @@ def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions) -> list[Blo
     """Return the blocks in reading order, with margin notes and running lines out of the paragraphs."""
     pages = [replace(page, lines=without_leaders(page.lines, left_out)) for page in pages]
     spelling = Spelling(printed_text(line) for page in pages for line in page.lines)
-    drafts = [_Draft(page, spelling) for page in pages]
-    size = usual_size(line for draft in drafts for line in draft.lines)
+    drafts = [_set_apart(page, spelling) for page in pages]
+    size = usual_size(line for _, lines in drafts for line in lines)
     heights = [page.height for page in pages]
-    texts, heads, feet = remove_running_lines([draft.lines for draft in drafts], heights, size, left_out)
+    texts, heads, feet = remove_running_lines([lines for _, lines in drafts], heights, size, left_out)
     body = list(chain.from_iterable(texts))
     shape = shape_of(body, size)
     margin = _lines_in_margin(body, shape)
-    margin_ids = {id(line) for line in margin}
+    in_margin = set(margin)
     items: list[Item] = []
-    for draft, lines in zip(drafts, texts, strict=True):
-        items += draft.items_in_order([line for line in lines if id(line) not in margin_ids])
+    for (stand_ins, _), lines in zip(drafts, texts, strict=True):
+        body_lines = (line for line in lines if line not in in_margin)
+        in_file_order = sorted([*stand_ins, *body_lines], key=lambda line: line.start)
+        in_order = chain.from_iterable(split_columns(in_file_order))
+        items += [stand_ins.get(line, line) for line in in_order]
     groups = group_lines(items, shape)
     give_levels(groups)
     margin = sorted([*heads, *margin], key=lambda line: (line.page, -line.top))
@@ -83,35 +86,20 @@ def _lines_in_margin(body: Sequence[Line], shape: Shape) -> list[Line]:
     return margin_lines if margin_letters < _MARGIN_SHARE * letters else []
 
 
-class _Draft:
-    """A page whose tables, and texts in frames, were taken out of its lines."""
-
-    def __init__(self, page: PageContent, spelling: Spelling) -> None:
-        """Read the tables of a page."""
-        self.page = page.number
-        self.lines = page.lines
-        self.stand_ins: list[Line] = []  # lines without text where tables and texts were
-        self.by_stand_in: dict[int, Table | list[Line]] = {}  # by its `id`
-        if len(page.drawing.across) > 1:
-            tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling)
-            for lines in framed:
-                self._set_apart(lines, enclose(line.box for line in lines), lines[0].start)
-            for table in tables:
-                self._set_apart(table, table.box, table.start)
-        if page.fields:  # values of a form, a row each, come last on their page
-            foot = Box(0.0, 0.0, 0.0, 0.0)
-            self._set_apart(Table(page.fields, page.number, foot, _AFTER_TEXT), foot, _AFTER_TEXT)
-
-    def _set_apart(self, item: Table | list[Line], box: Box, start: int) -> None:
-        stand_in = Line("", self.page, *box, size=0.0, bold=False, fixed=False, start=start)
-        self.by_stand_in[id(stand_in)] = item
-        self.stand_ins.append(stand_in)
-
-    def items_in_order(self, lines: Sequence[Line]) -> list[Item]:
-        """Return upright lines of the page, its tables and texts set apart in reading order."""
-        in_file_order = sorted([*self.stand_ins, *lines], key=lambda line: line.start)
-        in_order = chain.from_iterable(split_columns(in_file_order))
-        return [self.by_stand_in.get(id(line), line) for line in in_order]
+def _set_apart(page: PageContent, spelling: Spelling) -> tuple[dict[Line, Table | list[Line]], list[Line]]:
+    """Return tables and texts in frames, each by a line without text in its place, and the other lines."""
+    tables, framed, lines = ruled_tables(page.lines, page.drawing, spelling)
+    if page.fields:  # values of a form, a row each, come last on their page
+        tables.append(Table(page.fields, page.number, Box(0.0, 0.0, 0.0, 0.0), _AFTER_TEXT))
+    placed: list[tuple[Table | list[Line], Box, int]] = [
+        *((text, enclose(line.box for line in text), text[0].start) for text in framed),
+        *((table, table.box, table.start) for table in tables),
+    ]
+    stand_ins = {
+        Line("", page.number, *box, size=0.0, bold=False, fixed=False, start=start): item
+        for item, box, start in placed
+    }
+    return stand_ins, lines
 
 
 _LARGE = r"∑∏∫∮√\uf8eb-\uf8fe\x01-\x08\x0e-\x1f"  # the last are brackets of fonts of formulas
@@ -124,7 +112,7 @@ _FEWEST_WORDS = 4  # of a line of a sentence; shorter lines are labels
 
 def _write_blocks(groups: Sequence[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
     """Write groups as blocks; a block over a page break is cut there."""
-    torn_ends, torn_starts = _torn_groups(groups)
+    _mark_torn(groups)
     for group in groups:
         if group.table is not None:
             unused = (Block("paragraph", name, page=group.page) for name in group.table.unused)
@@ -132,14 +120,10 @@ def _write_blocks(groups: Sequence[Group], spelling: Spelling, left_out: Omissio
         elif group.kind == "code":
             yield Block("code", code_text(group.lines), page=group.page)
         else:
-            start = SIGNS["order"] if id(group) in torn_starts else ""
-            end = SIGNS["order"] if id(group) in torn_ends else ""
-            yield from _write_text(group, spelling, start, end, left_out)
+            yield from _write_text(group, spelling, left_out)
 
 
-def _write_text(
-    group: Group, spelling: Spelling, start_sign: str, end_sign: str, left_out: Omissions
-) -> Iterator[Block]:
+def _write_text(group: Group, spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
     """Yield a group's text on each of its pages, with signs of doubt at its start and end."""
     texts = list(texts_by_page(group.lines, spelling))
     marker: str | None = None
@@ -151,11 +135,11 @@ def _write_text(
             left_out.add("list_marker", marker)
             marker = None
     for number, (page, text) in enumerate(texts):
-        is_first, is_last = number == 0, number == len(texts) - 1
-        text = _FORMULA.sub(_doubt_formula, text)  # noqa: PLW2901
-        text = (start_sign if is_first else "") + text + (end_sign if is_last else "")  # noqa: PLW2901
-        own_marker = marker if is_first else None
-        yield Block(group.kind, text, group.level, page, continues=not is_first, marker=own_marker)
+        start = group.start_sign if number == 0 else ""
+        end = group.end_sign if number == len(texts) - 1 else ""
+        signed = start + _FORMULA.sub(_doubt_formula, text) + end
+        own_marker = marker if number == 0 else None
+        yield Block(group.kind, signed, group.level, page, continues=number > 0, marker=own_marker)
 
 
 def _doubt_formula(match: re.Match[str]) -> str:
@@ -166,18 +150,15 @@ def _doubt_formula(match: re.Match[str]) -> str:
     return match[0] + SIGNS["formula"] if is_formula else match[0]
 
 
-def _torn_groups(groups: Sequence[Group]) -> tuple[set[int], set[int]]:
-    """Return the ids of groups that end amid a sentence at a page or column end, and of those after them."""
-    ends, starts = set(), set()
+def _mark_torn(groups: Sequence[Group]) -> None:
+    """Doubt the end of groups that end amid a sentence at a page or column end, and the start of the next."""
     for above, group in pairwise(group for group in groups if not (group.plain or group.table)):
         last, line = above.lines[-1], group.lines[0]
         is_elsewhere = last.page != line.page or line.bottom > last.top
         is_finished = last.text.endswith(SENTENCE_END) or len(last.text.split()) < _FEWEST_WORDS
         are_paragraphs = above.kind == group.kind == "paragraph"
         if are_paragraphs and is_elsewhere and not is_finished:
-            ends.add(id(above))
-            starts.add(id(group))
-    return ends, starts
+            above.end_sign = group.start_sign = SIGNS["order"]
 
 
 _PAGE_NUMBER = re.compile(r"(?:\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +15,7 @@ from qa_pipeline.text.lexicon.languages import LEXICONS, of_all
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
 
-_RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
+_RUN = re.compile(f"[^\\s{BROKEN_WORD}][^\r\n{BROKEN_WORD}]*{BROKEN_WORD}?| ?{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
 LEADER = re.compile(r"[.·…](?: ?[.·…]){3,}")
 """Leader dots of a table of contents, a form or a list of prices."""
@@ -63,11 +63,7 @@ def read_lines(glyphs: Glyphs, number: int) -> list[Line]:
     """Return the lines of page `number` in the order of the file."""
     lines: list[Line] = []
     for run in _RUN.finditer(glyphs.text):
-        line = _measure(glyphs, *run.span(), number)
-        if line is None:
-            continue
-        if line.turned:  # maybe, by its box; the angle of its first letter decides
-            line = line._replace(turned=glyphs.turns(line.start) != 0)
+        line = _measure(glyphs, run, number)
         if lines and _is_same_line(lines[-1], line):
             lines[-1] = _join_runs(lines[-1], line)
         else:
@@ -111,17 +107,12 @@ def add_words(glyphs: Glyphs, line: Line) -> Line:
     return line._replace(words=tuple(words))
 
 
-def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
-    """Return a run as a line, or None if it is blank."""
-    run = glyphs.text[start:end]
-    unbroken = run.removesuffix(BROKEN_WORD)
-    text, is_broken = unbroken.strip(), run != unbroken
-    if not text and not is_broken:
-        return None
-    if not text:  # a hyphen alone on its line
-        text, is_broken, unbroken = "-", False, "-"
-    start += len(unbroken) - len(unbroken.lstrip())
-    end = start + len(text)
+def _measure(glyphs: Glyphs, run: re.Match[str], page: int) -> Line:
+    """Return a run as a line."""
+    text = run[0].removesuffix(BROKEN_WORD).strip()
+    is_broken = text != "" and run[0].endswith(BROKEN_WORD)
+    text = text or "-"  # a hyphen alone on its line
+    start, end = run.start(), run.start() + len(text)
     middle = (start + end) // 2
     if glyphs.text[middle] == " ":
         middle += 1  # PDFium makes blanks up, of no font
@@ -186,16 +177,14 @@ def words_of(line: Line) -> tuple[Word, ...]:
     return line.words or (Word(line.text, line.left, line.right),)
 
 
-def rows_of(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Yield rows of lines side by side, from the top; each row from left to right."""
-    row: list[Line] = []
+def rows_of(lines: Iterable[Line]) -> list[list[Line]]:
+    """Return rows of lines side by side, from the top; each row from left to right."""
+    rows: list[list[Line]] = []
     for line in sorted(lines, key=lambda line: -line.middle):
-        if row and line.middle < row[0].bottom:
-            yield sorted(row, key=lambda part: part.left)
-            row = []
-        row.append(line)
-    if row:
-        yield sorted(row, key=lambda part: part.left)
+        if not rows or line.middle < rows[-1][0].bottom:
+            rows.append([])
+        rows[-1].append(line)
+    return [sorted(row, key=lambda line: line.left) for row in rows]
 
 
 _LAST_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]+$")
@@ -281,12 +270,11 @@ def join_text(lines: Sequence[Line], spelling: Spelling) -> str:
 
 def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[int, str]]:
     """Yield the joined text of a group's lines by page; a broken word stays on the first of two pages."""
-    last, page = lines[0].text, lines[0].page
-    parts: list[str] = []  # of the page that is not yielded yet, without `last`, to which a line is joined
-    # `last` ends in a blank once another line follows, unless that joins a word, range or address.
-    for before, line in pairwise(lines):
-        text = line.text
-        is_new_page = line.page != page
+    texts = [line.text for line in lines]
+    # A text gets a blank at its end before another, unless that joins a word, range or address.
+    for number, (before, line) in enumerate(pairwise(lines), start=1):
+        last, text = texts[number - 1 : number + 1]
+        is_new_page = line.page != before.page
         has_hyphen = text[:1].isalnum() and _HARD_HYPHEN.search(last[-2:]) is not None
         if before.broken or has_hyphen:
             stem = last if before.broken else last.removesuffix("-")
@@ -296,14 +284,13 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
             is_range = text[:1].isdigit() and _RANGE.search(last[-2:])  # `2024–` above `2026`
             if not is_range and not _is_address(last[-_LOOKED_AT:], text):
                 last += " "
-        parts.append(last)
-        if is_new_page:
-            yield page, "".join(parts)
-            parts, page = [], line.page
-        last = SIGNS["order"] + text if _is_unsure(before, line) else text
-    parts.append(f"{last}-" if lines[-1].broken else last)
-    if any(parts):
-        yield page, "".join(parts)
+        sign = SIGNS["order"] if _is_unsure(before, line) else ""
+        texts[number - 1 : number + 1] = last, sign + text
+    if lines[-1].broken:
+        texts[-1] += "-"
+    for page, on_page in groupby(zip(lines, texts, strict=True), key=lambda pair: pair[0].page):
+        if text := "".join(text for _, text in on_page):
+            yield page, text
 
 
 def _is_unsure(before: Line, line: Line) -> bool:
@@ -328,14 +315,11 @@ def code_text(lines: Sequence[Line]) -> str:
     words = [word for line in lines for word in words_of(line) if len(word.text) > 1]
     letter_widths = [(word.right - word.left) / len(word.text) for word in words]
     width = max(median(letter_widths) if letter_widths else lines[0].size * 0.6, 1.0)  # of a letter
-    return "\n".join(_code_line(line, left, width) for line in lines)
-
-
-def _code_line(line: Line, left: float, width: float) -> str:
-    """Return a line with its words in columns of the width of a letter."""
-    text = ""
-    for word in words_of(line):
-        column = round((word.left - left) / width)
-        blanks = max(column - len(text), 1 if text else 0)
-        text += " " * blanks + word.text
-    return f"{text}-" if line.broken else text
+    written = []
+    for line in lines:
+        text = ""
+        for word in words_of(line):
+            before = f"{text} " if text else ""  # words are a blank apart at least
+            text = before.ljust(round((word.left - left) / width)) + word.text
+        written.append(f"{text}-" if line.broken else text)
+    return "\n".join(written)

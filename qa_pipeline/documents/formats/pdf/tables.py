@@ -193,7 +193,7 @@ class _Stack:
         self.zones: list[list[Row]] = [[] for _ in range(len(rules) + 1)]
         depths = [-rule.bottom for rule in rules]  # ascending for `bisect`, as heights grow upwards
         inside = (line for line in lines if line.left < self.right and line.right > self.left)
-        for row in rows_of(list(inside)):
+        for row in rows_of(inside):
             self.zones[bisect(depths, -row[0].middle)].append(row)
 
     def tables(self, spelling: Spelling) -> tuple[list[Table], list[Line]]:
@@ -269,8 +269,7 @@ class _Stack:
             if is_apart or is_outside or len(remaining_gaps) < len(gaps):
                 break
             _, *columns = grids.strips_of([row], gaps)[0]  # the first, a corner, may be empty
-            is_first = not further
-            if full and is_first and not all(columns):
+            if full and not further and not all(columns):
                 break
             gaps, last = remaining_gaps, row
             further.append(row)

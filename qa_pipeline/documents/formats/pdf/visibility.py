@@ -6,11 +6,10 @@ The page is drawn with its text and without it. Text shows where the two picture
 import ctypes
 import math
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qa_pipeline.documents.formats.pdf.drawing import Annotations
-from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose, paper_of
+from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose, paper_of, stretches_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -156,19 +155,16 @@ def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int]]:
 
     letters: list[_Letter] = []
     tiny: set[int] = set()
-    left, right, bottom, top = sides = [ctypes.c_double() for _ in range(4)]
-    loose = raw.FS_RECTF()  # as tall as the font, where the box by `sides` encloses the ink
     for index in range(textpage.count_chars()):
         code = raw.FPDFText_GetUnicode(textpage.raw, index)
         text = raw.FPDFText_GetTextObject(textpage.raw, index)
         if not text or chr(code).isspace():
             continue
         owner = ctypes.addressof(text.contents)
-        raw.FPDFText_GetLooseCharBox(textpage.raw, index, loose)
-        raw.FPDFText_GetCharBox(textpage.raw, index, *sides)
-        box = Box(left.value, bottom.value, right.value, top.value)
+        box = Box(*textpage.get_charbox(index))  # encloses the ink
+        loose = Box(*textpage.get_charbox(index, loose=True))  # as tall as the font
         if min(box.right - box.left, box.top - box.bottom) < _FLATTEST:
-            box = Box(loose.left, loose.bottom, loose.right, loose.top)
+            box = loose
         if max(loose.right - loose.left, loose.top - loose.bottom) < _SMALLEST:
             tiny.add(index)
         # a letter that PDFium lacks a font for is not drawn, and cannot be judged
@@ -198,9 +194,9 @@ def _read_by_ocr(
     """Yield the numbers of letters whose word lies over ink: OCR does not position single letters."""
     import numpy as np
 
-    # The letters of a word have numbers in a row, so that their distance to the list's positions is the same.
-    for _, group in groupby(enumerate(letters), lambda numbered: numbered[1].number - numbered[0]):
-        word = [letter for _, letter in group]
+    by_number = {letter.number: letter for letter in letters}
+    for first, end in stretches_of(by_number):  # the letters of a word have numbers in a row
+        word = [by_number[number] for number in range(first, end)]
         box = enclose(letter.box for letter in word)
         margin = (box.top - box.bottom) / 4  # a bar may end within the box of a word
         middle = Box(box.left, box.bottom + margin, box.right, box.top - margin)
