@@ -56,11 +56,14 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
     The gap before a power, an index or a note mark goes: `10 ` and a raised 6 give `10^6`, and `word ` and a
     raised 3 `word`. Others stay: a lowered 2 gives `H 2O`, and a raised 14 before C `Carbon ^14C`.
     """
-    position = 0  # after the text that is written already
-    while script := _SCRIPT.search(text, position):
-        start, end = script.span()
+    parts: list[str] = []
+    before = ""  # the end of the text that is written already
+    position = 0
+    for script in _SCRIPT.finditer(text):
+        between = text[position : script.start()]
         gap, sign, inside = script["gap"], script["sign"], " ".join(script["inside"].split())
-        before, after = text[max(start - _REACH, 0) : start], text[end : end + _REACH]
+        after = text[script.end() : script.end() + _REACH]
+        before = (before + between)[-_REACH:]
         if gap and inside.isdigit() and _ISOTOPE.match(after):
             before = ""  # it belongs to the text that follows, as in `Carbon ^14C`, and begins it
         if sign == STRUCK:
@@ -75,9 +78,10 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
         begins_text = before.strip()[-1:] in _STARTS  # there is no base that it could be written to
         if sign == STRUCK or is_plain or begins_text:
             written = gap + written
-        text = text[:start] + written + text[end:]
-        position = start + len(written)
-    return text
+        parts += [between, written]
+        before = (before + written)[-_REACH:]
+        position = script.end()
+    return "".join([*parts, text[position:]])
 
 
 def shift_of(position: str) -> Literal["sub", "sup", ""]:

@@ -5,6 +5,7 @@ from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise, product
+from operator import attrgetter
 
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
@@ -38,7 +39,8 @@ class Grid:
 
     def rows(self) -> list[list[GridCell]]:
         """Return the cells that begin in each row."""
-        return [[cell for cell in self.cells if cell.row == row] for row in range(len(self.heights) - 1)]
+        cells = {row: list(cells) for row, cells in groupby(self.cells, key=attrgetter("row"))}
+        return [cells.get(row, []) for row in range(len(self.heights) - 1)]
 
 
 def find_grids(drawing: Drawing) -> list[Grid]:
