@@ -219,7 +219,8 @@ def _passage_ids(row: TrainableRow, layout: str, existing_ids: Container[str]) -
     """Return the ids of the passages to show. A refusal shows the passages that were retrieved for it."""
     if layout == "closed_book":
         return []
-    context = row["passage_ids"] if row["coverage"] == "none" else row["evidence_chunk_ids"]
+    is_refusal = row["coverage"] == "none"  # the documents do not answer the question
+    context = row["passage_ids"] if is_refusal else row["evidence_chunk_ids"]
     distractors = [chunk_id for chunk_id in row["distractor_ids"] if chunk_id in existing_ids]
     if layout == "with_context" or not distractors:
         return context

@@ -208,7 +208,7 @@ def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
     parts = {
         # up to nine words, then brackets that are ignored: "The Main Pump (MP)"
         "subject": r"(?P<subject>(?:[^\s,;:!?()]+ ){0,8}?[^\s,;:!?()]*\w)(?: \([^()]{1,60}\)){0,2}",
-        # at least 25 characters with a purpose, and no weak first word: "a device that moves the water."
+        # not "a part of the pump.", but "a device that moves the water.": 25 characters with such a "that"
         "thing": rf"{any_of(grammar.indefinite)} {not_weak}(?=.{{25}})(?=.*{any_of(words.purposes)}).*\.",
         "anything": r".{15,}\.",
         "number": r"\d.*\.",

@@ -74,7 +74,7 @@ def write_questions(
     _make_standalone(planned, requests, model, llm)
     order = {chunk_id: number for number, chunk_id in enumerate(chunks["chunk_id"])}
     # an earlier question is searched for again if a retrieved chunk is gone
-    to_search = [row for row in earlier if not order.keys() >= set(row["passage_ids"])] + planned
+    to_search = [row for row in earlier if set(row["passage_ids"]) - order.keys()] + planned
     _retrieve_passages(to_search, dict(chunks.select("chunk_id", "title").iter_rows()), retrieve)
     asked_ids = {row["target_chunk_ids"][0] for row in earlier + planned}
     new = planned + _skipped_rows(chunks, asked_ids, settings, llm, batch, model.name)

@@ -91,7 +91,7 @@ class DecidedPair:
     pair_id: str
     question: str
     content_sha256: str
-    seen: int  # number of the last decision, or -1
+    seen: int  # the sequence number of the last decision that the form shows, or -1
     last: DecisionWithState | None
     standing: list[DecisionWithState]  # the decisions that count, in order
 
