@@ -246,8 +246,8 @@ def _why(best: Candidate | None, most_groups: int, side: SideName, target: float
     """Explain a missing threshold: the best tested threshold fails, or groups are too few for a test."""
     if best is None:
         return (
-            f"a target of {target:g} at a confidence of {confidence:g} takes "
-            f"{trials_needed(target, confidence)} groups {_DECISION_OF_SIDE[side]} without an error, and no "
+            f"a target of {target:g} at a confidence of {confidence:g} needs "
+            f"{trials_needed(target, confidence)} groups {_DECISION_OF_SIDE[side]} without an error; no "
             f"threshold has more than {most_groups}"
         )
     right = f"{best.right} of {best.groups} groups"
