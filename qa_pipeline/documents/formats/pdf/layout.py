@@ -61,10 +61,10 @@ def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions) -> list[Blo
     body = list(chain.from_iterable(body_by_page))
     shape = shape_of(body, size)
     notes = _lines_in_margin(body, shape)
-    in_notes = set(notes)
+    in_margin = set(notes)
     items: list[Item] = []
     for (placeholders, _), lines in zip(parts, body_by_page, strict=True):
-        text_lines = (line for line in lines if line not in in_notes)
+        text_lines = (line for line in lines if line not in in_margin)
         in_file_order = sorted([*placeholders, *text_lines], key=lambda line: line.start)
         in_reading_order = chain.from_iterable(split_columns(in_file_order))
         items += [placeholders.get(line, line) for line in in_reading_order]
@@ -167,7 +167,7 @@ _LONGEST_ENTRY = 300  # characters: a paragraph is longer, and slow to search
 
 
 def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[PageContent]:
-    """Leave out entries of tables of contents, with dots and page numbers, on a titled page and the next."""
+    """Leave out entries of tables of contents, dots and numbers, from a titled page to the first without."""
     remaining: list[PageContent] = []
     goes_on = False
     for page in pages:
@@ -175,7 +175,7 @@ def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[P
         entries = list(filter(_is_entry, page.lines)) if goes_on or has_title else []
         for entry in entries:
             left_out.add("table_of_contents", printed_text(entry))
-        goes_on = entries != []  # on the next page, which has no title
+        goes_on = entries != []  # on the next page, which need not have a title
         remaining.append(replace(page, lines=[line for line in page.lines if line not in entries]))
     return remaining
 

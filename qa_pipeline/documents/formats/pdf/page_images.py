@@ -130,7 +130,7 @@ _TYPE_SIZE = 0.9  # of the height of a line with letters that rise and sink
 def read_scans(
     document: "PdfDocument", pages: Sequence[PageContent], settings: DocumentSettings, left_out: Omissions
 ) -> list[str]:
-    """Read the scanned of `pages` by OCR, if the settings ask for it; returns notes for the document's row.
+    """Fill scanned `pages` with lines by OCR, if the settings ask for it; returns notes on the document.
 
     Raises a DocumentFailure: `scanned` if Tesseract or a language is missing, `timed_out` for a slow page.
     """
@@ -184,7 +184,7 @@ def _recognise(
 
 
 def _gather_lines(table: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
-    """Return lines of Tesseract's words; lists in `table`, such as `left` (pixels), have a value a word."""
+    """Return lines of Tesseract's words; lists in `table`, such as `left` (pixels), have a value per word."""
     rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
     readable = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
     lines = []

@@ -108,9 +108,9 @@ def ruled_tables(
     for grid in grids.find_grids(drawing):
         outside = grids.fill(grid, remaining)
         texts = [cell.lines for cell in grid.cells if cell.lines]
-        long_texts = [text for text in texts if len(text) > 1]
+        wrapped_texts = [text for text in texts if len(text) > 1]
         is_single_row = len(grid.heights) == 2  # the lines above and below it
-        if is_single_row and long_texts and all(map(_is_running_text, long_texts)):
+        if is_single_row and wrapped_texts and all(map(_is_running_text, wrapped_texts)):
             framed += texts  # each is a text in a frame
             remaining = outside
         elif _is_table(grid):

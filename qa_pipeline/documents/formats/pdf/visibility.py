@@ -181,7 +181,7 @@ def _find_upper(letters: Sequence[_Letter], sheet: Box, shape: tuple[int, ...]) 
     painted = np.zeros(shape[:2], dtype=np.uint64)  # the address of the uppermost object in each pixel
     for letter in letters:
         area = painted[_pixels_of(letter.box, sheet, shape)]
-        below = int(area[area.shape[0] // 2, area.shape[1] // 2]) if area.size else 0  # amid the area
+        below = int(area[area.shape[0] // 2, area.shape[1] // 2]) if area.size else 0  # in its middle
         if below not in (0, letter.owner):  # 0 is the paper
             upper.add(letter.owner)
         area[...] = letter.owner
