@@ -7,7 +7,7 @@ from itertools import chain, pairwise, takewhile
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.pdf.lines import Line, part_of, printed_text, rows_of
-from qa_pipeline.documents.formats.pdf.tables import pieces_of
+from qa_pipeline.documents.formats.pdf.tables import split_at_gaps
 from qa_pipeline.text.lexicon.languages import any_of_all
 
 _LEAST_SHARE = 0.2  # of the text on each side: less is a margin or a list beside the text
@@ -15,26 +15,27 @@ _LEAST_LINES = 4  # of a column: fewer lines begin at one position by chance
 _MIDDLE = (0.25, 0.75)  # of the width, where a gutter may be: nearer to an edge are margins and indents
 _STEP = 4.0  # points: the beginnings of the lines of a column differ by less
 _GUTTER = 0.8  # of the type size: the narrowest white between columns, wider than blanks of most text
-_DEEPEST = 2  # partings, which make four columns: a table has more
+_MOST_SPLITS = 2  # into halves, which make four columns at most: a table has more
 _PROSE = 30  # characters of a line of text on average: cells of a table are shorter
 _SLACK = 1.0  # points by which the box of a letter may reach over a gutter
 _MOST_TRIED = 4  # positions of a gutter, since each is compared with all lines
 _MOST_CHANGES = 0.2  # of the lines: changes are more frequent in the rows of a table
-_LEFT, _RIGHT, _ACROSS = range(3)  # the sides of a gutter that a part of a line is on
+_LEFT, _RIGHT, _ACROSS = range(3)  # sides of a gutter that a part of a line is on, also indexes of a band
+_Band = tuple[list[Line], list[Line], list[Line]]  # left and right of a gutter, and below them across it
 
 
-def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
+def split_columns(lines: Sequence[Line], splits: int = 0) -> list[list[Line]]:
     """Return the lines of a page in stretches to be read in turn, each a column or part of a column.
 
     A line across two columns ends those above it and begins those below.
     """
-    gutter = _find_gutter(lines) if depth < _DEEPEST else None
+    gutter = _find_gutter(lines) if splits < _MOST_SPLITS else None
     if gutter is None:
         return [list(chain.from_iterable(rows_of(lines)))]  # a single stretch, row by row
     stretches: list[list[Line]] = []
-    for *columns, across in _split_bands(lines, gutter):
-        for column in filter(None, columns):
-            stretches += split_columns(column, depth + 1)
+    for left, right, across in _split_bands(lines, gutter):
+        for column in filter(None, (left, right)):
+            stretches += split_columns(column, splits + 1)
         if across:
             stretches.append(across)
     return stretches
@@ -56,7 +57,7 @@ def _possible_gutters(lines: Sequence[Line]) -> list[float]:
     """Return positions a little left of those at which several parts of lines begin."""
     left_edge = min(line.left for line in lines)
     width = max(line.right for line in lines) - left_edge
-    lefts = [piece.left for line in lines for piece in pieces_of(line, _GUTTER * line.size)]
+    lefts = [part.left for line in lines for part in split_at_gaps(line, _GUTTER * line.size)]
     amid = [left for left in lefts if _MIDDLE[0] * width < left - left_edge < _MIDDLE[1] * width]
     counts = Counter(round(left / _STEP) * _STEP for left in amid)
     most_common = sorted(counts, key=lambda start: (-counts[start], start))[:_MOST_TRIED]
@@ -83,7 +84,7 @@ def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
 
 
 def _are_columns(lines: Sequence[Line], gutter: float) -> bool:
-    """Return True if both sides hold much of the text, side by side, and are not columns of a table."""
+    """Return True if both sides of a gutter have much of the text, and are not columns of a table."""
     parts = sorted(_cut(lines, gutter), key=lambda part: part.start)
     sides = [[part for part in parts if _side_of(part, gutter) == side] for side in (_LEFT, _RIGHT)]
     lengths = [sum(len(part.text) for part in side) for side in sides]
@@ -97,14 +98,14 @@ def _are_columns(lines: Sequence[Line], gutter: float) -> bool:
     return changes <= _MOST_CHANGES * len(side_of_each) or are_prose
 
 
-def _split_bands(lines: Sequence[Line], gutter: float) -> Iterator[list[list[Line]]]:
-    """Yield bands from the top: lines left and right of the gutter, and below them lines across it."""
-    band: list[list[Line]] = [[], [], []]
+def _split_bands(lines: Sequence[Line], gutter: float) -> Iterator[_Band]:
+    """Yield the bands of a page from the top."""
+    band: _Band = ([], [], [])
     for part in sorted(_cut(lines, gutter), key=lambda part: -part.top):
         side = _side_of(part, gutter)
         if band[_ACROSS] and side != _ACROSS:
             yield band
-            band = [[], [], []]
+            band = ([], [], [])
         band[side].append(part)
     yield band
 
@@ -142,16 +143,16 @@ def remove_running_lines(
         near_edge = [line for line in lines if _is_near_edge(line, height)]
         keys_of_pages.update(_keys_of(near_edge))  # each key counts once a page
     least_pages = _LEAST_PAGES if len(pages) > _FEW_PAGES else 2
-    returning = {key for key, count in keys_of_pages.items() if count >= least_pages}
+    repeated_keys = {key for key, count in keys_of_pages.items() if count >= least_pages}
     texts: list[list[Line]] = []
     first_heads: list[Line] = []
     first_feet: list[Line] = []
     seen: set[str] = set()
     for lines, height in zip(pages, heights, strict=True):
         rows = rows_of(lines)
-        heads = _running_rows(rows, height, size, returning)
+        heads = _running_rows(rows, height, size, repeated_keys)
         from_foot = rows[len(heads) :][::-1]
-        feet = _running_rows(from_foot, height, size, returning)[::-1]
+        feet = _running_rows(from_foot, height, size, repeated_keys)[::-1]
         running = {id(line) for row in (*heads, *feet) for line in row}
         texts.append([line for line in lines if id(line) not in running])
         _keep_first(heads, "running_head", first_heads, seen, left_out)
@@ -160,28 +161,29 @@ def remove_running_lines(
 
 
 def _keep_first(
-    rows: Sequence[Sequence[Line]], kind: str, first: list[Line], seen: set[str], left_out: Omissions
+    rows: Sequence[Sequence[Line]], kind: str, kept: list[Line], seen: set[str], left_out: Omissions
 ) -> None:
-    """Add new parts of running rows to `first`; page numbers, and parts with a key in `seen`, are counted."""
+    """Add parts of running rows to `kept`; count page numbers, and parts whose key was `seen` before."""
     for line in chain.from_iterable(rows):
-        for piece in pieces_of(line, _WIDE_GAP * line.size):
-            key = _fold_number(piece.text, piece.page)
-            is_number = _PAGE_NUMBER.match(piece.text) is not None
+        for part in split_at_gaps(line, _WIDE_GAP * line.size):
+            key = _key_of(part.text, part.page)
+            is_number = _PAGE_NUMBER.match(part.text) is not None
             if is_number or key in seen:
-                left_out.add("page_number" if is_number else kind, printed_text(piece))
+                left_out.add("page_number" if is_number else kind, printed_text(part))
             else:
-                first.append(piece)
+                kept.append(part)
             seen.add(key)
 
 
 def _running_rows(
-    rows: Sequence[list[Line]], height: float, size: float, returning: Set[str]
+    rows: Sequence[list[Line]], height: float, size: float, repeated_keys: Set[str]
 ) -> list[list[Line]]:
-    """Return the running rows at the edge of a page; `rows` begin at that edge."""
+    """Return page numbers and rows with `repeated_keys` at an edge of a page, where `rows` begin."""
 
     def is_running(row: Sequence[Line]) -> bool:
-        is_small = all(line.size <= _LARGE * size and _is_near_edge(line, height) for line in row)
-        return is_small and (_is_page_number(row) or not returning.isdisjoint(_keys_of(row)))
+        if not all(line.size <= _LARGE * size and _is_near_edge(line, height) for line in row):
+            return False
+        return _is_page_number(row) or not repeated_keys.isdisjoint(_keys_of(row))
 
     outer = list(takewhile(is_running, rows))
     # The innermost row must be set apart from the text, else it may be the head of a table.
@@ -209,15 +211,15 @@ def _is_near_edge(line: Line, height: float) -> bool:
 
 
 def _keys_of(lines: Sequence[Line]) -> set[str]:
-    """Return the texts of lines and of their parts, without page numbers."""
-    parts = (part for line in lines for part in {line, *pieces_of(line, _WIDE_GAP * line.size)})
-    return {_fold_number(part.text, part.page) for part in parts}
+    """Return the keys of lines and of their parts."""
+    parts = (part for line in lines for part in {line, *split_at_gaps(line, _WIDE_GAP * line.size)})
+    return {_key_of(part.text, part.page) for part in parts}
 
 
-def _fold_number(text: str, page: int) -> str:
-    """Return the text of a line without its page number, by which lines of pages are compared.
+def _key_of(text: str, page: int) -> str:
+    """Return the text of a line without its page number, as a key that lines of several pages share.
 
-    A lone number becomes its distance to the number of its page: `page +2`.
+    `Report | 12` becomes `report #`, and a number alone its distance to that of its page, such as `page +2`.
     """
     if text.isdecimal():
         return f"page {int(text) - page:+}" if len(text) <= _LONGEST_NUMBER else text

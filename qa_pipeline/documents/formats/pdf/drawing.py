@@ -3,7 +3,7 @@
 import ctypes
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions
@@ -53,26 +53,26 @@ def read_drawing(page: "PdfPage", objects: "Sequence[PdfObject]") -> Drawing:
     drawing = Drawing()
     matrices = [PdfMatrix()]  # of the forms around an object, the outermost first
     for item in objects:
-        del matrices[item.level + 1 :]
+        del matrices[item.level + 1 :]  # an object is in as many forms as its level says
+        matrix = matrices[-1]
         if item.type == raw.FPDF_PAGEOBJ_FORM:
-            matrices.append(item.get_matrix().multiply(matrices[-1]))
+            matrices.append(item.get_matrix().multiply(matrix))
         elif item.type == raw.FPDF_PAGEOBJ_IMAGE:
-            drawing.pictures += _boxes_of(item, matrices[-1])
+            drawing.pictures += _boxes_of(item, matrix)
         elif item.type == raw.FPDF_PAGEOBJ_PATH:
-            for box in _boxes_of(item, matrices[-1]):
-                for line in _lines_of(item, box, matrices[-1]):
-                    width, height = line.right - line.left, line.top - line.bottom
-                    if width >= _SHORTEST_RULE and height <= _THIN:
-                        drawing.across.append(line)
-                    elif height >= _SHORTEST_UPRIGHT and width <= _THIN:
-                        drawing.upright.append(line)
+            for line in chain.from_iterable(_lines_of(item, box, matrix) for box in _boxes_of(item, matrix)):
+                width, height = line.right - line.left, line.top - line.bottom
+                if width >= _SHORTEST_RULE and height <= _THIN:
+                    drawing.across.append(line)
+                elif height >= _SHORTEST_UPRIGHT and width <= _THIN:
+                    drawing.upright.append(line)
             if len(drawing.across) + len(drawing.upright) > _MOST_RULES:
                 break
     return drawing
 
 
 def _boxes_of(item: "PdfObject", matrix: "PdfMatrix") -> list[Box]:
-    """Return the box of an object; an empty path has none."""
+    """Return a list with the box of an object, or [] for an empty path."""
     from pypdfium2 import PdfiumError
 
     try:
@@ -82,7 +82,7 @@ def _boxes_of(item: "PdfObject", matrix: "PdfMatrix") -> list[Box]:
 
 
 def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
-    """Yield the box of a thin shape, or the boxes of the straight strokes of a frame, up to a curve."""
+    """Yield the box of a thin shape, or the boxes of the strokes of a frame, up to its first curve."""
     from pypdfium2 import raw
 
     width, height = box.right - box.left, box.top - box.bottom
@@ -93,11 +93,12 @@ def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
     is_stroked = raw.FPDFPath_GetDrawMode(path, fill, stroke) and stroke.value
     is_large = width > _SHORTEST_RULE and height > _SHORTEST_UPRIGHT
     count = raw.FPDFPath_CountSegments(path)
-    if not (is_large and is_stroked) or count > _MOST_SEGMENTS:  # no frame
+    may_be_frame = is_stroked and is_large and count <= _MOST_SEGMENTS
+    if not may_be_frame:
         return
     matrix = path.get_matrix().multiply(outer)
     x, y = ctypes.c_float(), ctypes.c_float()
-    start = last = (0.0, 0.0)  # the point where a frame starts, and the point before
+    start = previous = (0.0, 0.0)  # the points where the outline starts, and where the stroke before ended
     for number in range(count):
         segment = raw.FPDFPath_GetPathSegment(path, number)
         kind = raw.FPDFPathSegment_GetType(segment)
@@ -108,10 +109,10 @@ def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
         if kind == raw.FPDF_SEGMENT_MOVETO:
             start = point
         else:
-            yield Box(*matrix.on_rect(*last, *point))
-        if raw.FPDFPathSegment_GetClose(segment):
+            yield Box(*matrix.on_rect(*previous, *point))
+        if raw.FPDFPathSegment_GetClose(segment):  # a last stroke leads back to the start
             yield Box(*matrix.on_rect(*point, *start))
-        last = point
+        previous = point
 
 
 def share_of(box: Box, paper: Box) -> float:
@@ -144,29 +145,29 @@ def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
     without_comment = (raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_LINK)
     not_over_text = (*without_comment, raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_WIDGET)  # note icon, form field
     count = raw.FPDFPage_GetAnnotCount(page.raw)
-    annotations, sides = Annotations(), raw.FS_RECTF()
+    found, sides = Annotations(), raw.FS_RECTF()
     for number in range(min(count, _MOST_ANNOTATIONS)):
-        note = raw.FPDFPage_GetAnnot(page.raw, number)
-        if not note:
+        annotation = raw.FPDFPage_GetAnnot(page.raw, number)
+        if not annotation:
             continue
-        kind = raw.FPDFAnnot_GetSubtype(note)
-        annotations.may_cover_text |= kind not in not_over_text
+        kind = raw.FPDFAnnot_GetSubtype(annotation)
+        found.may_cover_text |= kind not in not_over_text
         if kind == raw.FPDF_ANNOT_WIDGET:
-            if value := _read_field(note, left_out):
-                annotations.values.append(value)
+            if value := _read_field(annotation, left_out):
+                found.values.append(value)
         elif kind not in without_comment:
-            left_out.add("comment", _read_string(note, b"Contents"))
+            left_out.add("comment", _read_string(annotation, b"Contents"))
         if kind == raw.FPDF_ANNOT_TEXT:  # readers move its icon away from the text
-            raw.FPDFAnnot_SetFlags(note, raw.FPDF_ANNOT_FLAG_HIDDEN)
-        elif kind == raw.FPDF_ANNOT_REDACT and raw.FPDFAnnot_GetRect(note, sides):
-            annotations.redacted.append(Box(sides.left, sides.bottom, sides.right, sides.top))
-        raw.FPDFPage_CloseAnnot(note)
-    left_out.count("comment", pieces=max(count - _MOST_ANNOTATIONS, 0), characters=0)
-    return annotations
+            raw.FPDFAnnot_SetFlags(annotation, raw.FPDF_ANNOT_FLAG_HIDDEN)
+        elif kind == raw.FPDF_ANNOT_REDACT and raw.FPDFAnnot_GetRect(annotation, sides):
+            found.redacted.append(Box(sides.left, sides.bottom, sides.right, sides.top))
+        raw.FPDFPage_CloseAnnot(annotation)
+    left_out.count("comment", pieces=max(count - _MOST_ANNOTATIONS, 0), characters=0)  # unread annotations
+    return found
 
 
 def _read_field(widget: Any, left_out: Omissions) -> str:
-    """Return `Name: value` of a form field, or "" if it is empty, a button or a password."""
+    """Return `Name: value` of a form field; count an empty field, a button or a password, and return ""."""
     from pypdfium2 import raw
 
     flags = ctypes.c_float()

@@ -34,10 +34,10 @@ _BOLD_NAMES = re.compile(
 """Names of fonts are more reliable than their flags; CMBX10 is bold in TeX."""
 _NAME_LENGTH = 128  # bytes: PDF allows names of 127 (ISO 32000-1, annex C)
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # the halves of a character beyond 16 bits
-_RUN = re.compile(r"[^\s\ufffe][^\r\n\ufffe]*")
-_MARK = re.compile(r"[\d*∗†‡§¶]")
-_REST_OF_WORD = re.compile(r"[^\s\ufffe]*[\ufffe ]*$")
-_LONGEST = 60  # characters of a word: an address or a row of signs is longer
+_RUN = re.compile(r"[^\s\ufffe][^\r\n\ufffe]*")  # a line up to its break
+_MARK = re.compile(r"[\d*∗†‡§¶]")  # in exponents and marks of notes
+_REST_OF_WORD = re.compile(r"[^\s\ufffe]*[\ufffe ]*$")  # up to the end of a run
+_LONGEST_WORD = 60  # characters of a word: an address or a row of signs is longer
 _REACH = 4  # characters after a raised text that decide its meaning
 _SHIFT = 0.12  # of the type size: scripts are shifted by a fifth or more, and scanned letters by a tenth
 _SMALLER = 0.95  # of the type size: labels of an axis are as large as their neighbours
@@ -59,6 +59,9 @@ def enclose(boxes: Iterable[Box]) -> Box:
     """Return the smallest box around the boxes."""
     lefts, bottoms, rights, tops = zip(*boxes, strict=True)
     return Box(min(lefts), min(bottoms), max(rights), max(tops))
+
+
+_Edit = tuple[int, int, str]  # the start and end of a part of the text, and its new text, "" to remove it
 
 
 class _Letter(NamedTuple):
@@ -88,30 +91,27 @@ class Glyphs:
         self._sheet = paper_of(page)
         self.paper = turn_box(self._sheet, turn, self._sheet)  # the visible part, its corner in the origin
         self._is_moved = turn != 0 or self._sheet.left != 0 or self._sheet.bottom != 0
-        self.text, self._indexes, missing = _read_characters(textpage)  # PDFium's index of each character
+        self.text, self._indexes, without_value = _read_characters(textpage)  # with PDFium's indexes
         # Stretches of invisible text, and raised marks of notes, are removed from the text.
-        self.hidden = self._edit(self._hidden_stretches(hidden)) if hidden else []
+        self.hidden_texts = self._edit(self._hidden_stretches(hidden)) if hidden else []
         self.note_marks = self._edit(self._raised_edits())
         self.text = _IN_WORD.sub(UNREADABLE, self.text)
-        self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))  # without a Unicode value
+        self.unreadable = without_value + len(_NO_CHARACTER.findall(self.text))
 
-    def _edit(self, edits: Iterable[tuple[int, int, str]]) -> list[str]:
-        """Write edits, each a start, an end and its new text, and keep `_indexes` in step.
-
-        Returns the parts that get no new text.
-        """
+    def _edit(self, edits: Iterable[_Edit]) -> list[str]:
+        """Make edits in ascending order, and keep `_indexes` in step; returns the texts that are removed."""
         edits = list(edits)
-        removed = [self.text[start:end] for start, end, written in edits if not written]
+        removed = [self.text[start:end] for start, end, new_text in edits if not new_text]
         letters, indexes = list(self.text), list(self._indexes)
-        for start, end, written in reversed(edits):
-            kept = indexes[start:end] if written else []
-            added = len(written) - len(kept)  # signs, such as the caret of `^6`, which lie at its start
-            letters[start:end] = written
-            indexes[start:end] = [indexes[start]] * added + kept
+        for start, end, new_text in reversed(edits):  # from the end, so that earlier offsets stay right
+            letters[start:end] = new_text
+            # A new text is not shorter; added signs, such as the caret of `^6`, get the index of its start.
+            added = len(new_text) - (end - start)
+            indexes[start:end] = [indexes[start]] * added + indexes[start:end] if new_text else []
         self.text, self._indexes = "".join(letters), indexes
         return removed
 
-    def _hidden_stretches(self, hidden: Set[int]) -> Iterator[tuple[int, int, str]]:
+    def _hidden_stretches(self, hidden: Set[int]) -> Iterator[_Edit]:
         """Yield edits that remove hidden characters, in stretches with the blanks in and behind them."""
         offsets: list[int] = []
         for offset, index in enumerate(self._indexes):
@@ -120,27 +120,28 @@ class Glyphs:
         for start, end in stretches_of(offsets):
             yield start, end, ""
 
-    def _raised_edits(self) -> Iterator[tuple[int, int, str]]:
-        """Yield the start, end and new text of raised parts, such as (2, 3, "^6") in `106` with a raised 6.
+    def _raised_edits(self) -> Iterator[_Edit]:
+        """Yield edits of raised text, such as (2, 3, "^6") in `106` with a raised 6, and of marks of notes.
 
-        A run is a line up to its break. Raised are numbers and signs, and letters in the last word of a run
-        alone: in `up to x^n` and not in `x^n and more`. An empty text removes the mark of a note.
+        Raised letters without a number or sign change only in the last word of a line: in `up to x^n`, and
+        not in `x^n and more`.
         """
         for run in _RUN.finditer(self.text):
-            start, end = run.span()
+            run_start, run_end = run.span()
             # Asking for the size of every character is slow, and most runs have one size.
-            probes = (start, end - 1, *(mark.start() for mark in _MARK.finditer(self.text, start, end)))
+            marks = _MARK.finditer(self.text, run_start, run_end)
+            probes = (run_start, run_end - 1, *(mark.start() for mark in marks))
             if len(set(map(self.size, probes))) == 1:
                 continue
-            for first, stop in self._find_raised(start, end):
-                raised, after = self.text[first:stop], self.text[stop : stop + _REACH]
+            for start, end in self._find_raised(run_start, run_end):
+                raised, after = self.text[start:end], self.text[end : end + _REACH]
                 has_mark = _MARK.search(raised) is not None
-                if first == start and has_mark:  # a label, such as that of a footnote
-                    yield first, stop, f"{raised} "
-                elif first > start and (has_mark or _REST_OF_WORD.match(self.text, stop, end)):
-                    written = write_script(raised, self.text[max(first - _LONGEST, 0) : first], after)
+                if start == run_start and has_mark:  # a label, such as that of a footnote
+                    yield start, end, f"{raised} "
+                elif start > run_start and (has_mark or _REST_OF_WORD.match(self.text, end, run_end)):
+                    written = write_script(raised, self.text[max(start - _LONGEST_WORD, 0) : start], after)
                     if written != raised:
-                        yield first, stop, written
+                        yield start, end, written
 
     def _find_raised(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """Yield the stretches of a run that are smaller and higher than the text around them."""
@@ -150,17 +151,18 @@ class Glyphs:
             if not self.text[offset].isspace()
         ]
         # A run may begin with a raised label, which is compared with the first larger letter of its word.
-        first_word = letters[: len(self.text[start:end].split(" ", 1)[0])]
-        larger = (letter for letter in first_word if letters[0].size < _SMALLER * letter.size)
-        level = next(larger, letters[0])  # then the last letter so far that is neither raised nor lowered
+        first_word = self.text[start:end].split(" ", 1)[0]
+        first_letters = letters[: len(first_word)]
+        larger = (letter for letter in first_letters if letters[0].size < _SMALLER * letter.size)
+        normal = next(larger, letters[0])  # then the last letter so far that is neither raised nor lowered
         raised: list[int] = []
         for letter in letters:
-            is_smaller = letter.size < _SMALLER * level.size
-            rise = letter.baseline - level.baseline
-            if is_smaller and rise > _SHIFT * level.size:
+            is_smaller = letter.size < _SMALLER * normal.size
+            rise, least_rise = letter.baseline - normal.baseline, _SHIFT * normal.size
+            if not is_smaller or abs(rise) <= least_rise:
+                normal = letter
+            elif rise > least_rise:
                 raised.append(letter.offset)
-            elif not is_smaller or abs(rise) <= _SHIFT * level.size:
-                level = letter
         yield from stretches_of(raised)
 
     def box(self, offset: int) -> Box:
@@ -239,10 +241,10 @@ def _read_characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
     # A character beyond 16 bits has two indexes, a character without a Unicode value an index and no text.
     codes = [raw.FPDFText_GetUnicode(textpage.raw, index) for index in range(count)]
     known = [index for index, code in enumerate(codes) if 0 < code < 0x110000]
-    halves = "".join(chr(codes[index]) for index in known)
-    second_halves = {pair.end() - 1 for pair in _PAIR.finditer(halves)}
-    indexes = [index for number, index in enumerate(known) if number not in second_halves]
-    text = halves.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    with_halves = "".join(chr(codes[index]) for index in known)
+    second_halves = {pair.end() - 1 for pair in _PAIR.finditer(with_halves)}  # their offsets
+    indexes = [index for offset, index in enumerate(known) if offset not in second_halves]
+    text = with_halves.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")  # joins the halves
     return text.replace(_HYPHEN_CODE, BROKEN_WORD), indexes, count - len(known)
 
 

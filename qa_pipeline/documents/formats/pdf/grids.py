@@ -1,4 +1,4 @@
-"""Tables whose cells are drawn as boxes."""
+"""Tables whose cells are drawn as boxes, and columns of text with white gaps between them."""
 
 import math
 from bisect import bisect
@@ -48,7 +48,7 @@ def find_grids(drawing: Drawing) -> list[Grid]:
     across, upright = join_rules(drawing.across, axis=0), join_rules(drawing.upright, axis=1)
     if not (2 <= len(across) <= _MOST_RULES and 1 <= len(upright) <= _MOST_RULES):
         return []
-    grids = (_build_grid(rows, columns) for rows, columns in _group_crossing(across, upright))
+    grids = (_build_grid(*group) for group in _group_crossing(across, upright))
     return sorted((grid for grid in grids if grid), key=lambda grid: (-grid.heights[0], grid.sides[0]))
 
 
@@ -66,14 +66,14 @@ def join_rules(rules: Iterable[Box], axis: int) -> list[Box]:
 
 
 def _group_crossing(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[tuple[list[Box], list[Box]]]:
-    """Yield the lines across and upright lines that are connected by crossings."""
-    groups: list[set[Box]] = []  # of upright lines
-    for row in across:
-        crossed = {side for side in upright if _do_cross(row, side)}
+    """Yield groups of lines that crossings connect: the lines across and the upright lines of each."""
+    groups: list[set[Box]] = []  # of upright lines that the lines across, so far, connect
+    for rule in across:
+        crossed = {side for side in upright if _do_cross(rule, side)}
         connected = [group for group in groups if not group.isdisjoint(crossed)]
         groups = [*(group for group in groups if group not in connected), crossed.union(*connected)]
-    for columns in groups:
-        yield [row for row in across if any(_do_cross(row, side) for side in columns)], sorted(columns)
+    for sides in groups:
+        yield [rule for rule in across if any(_do_cross(rule, side) for side in sides)], sorted(sides)
 
 
 def _do_cross(across: Box, upright: Box) -> bool:
@@ -86,7 +86,7 @@ def _do_cross(across: Box, upright: Box) -> bool:
 
 
 def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
-    """Return the grid of crossing lines; None if it has no fields, too many, or no lines at its sides."""
+    """Return the grid of crossing lines; None if it has no fields, too many, or open fields at an end."""
     heights, across_at = _group_by_centre(across, axis=1)
     heights, across_at = heights[::-1], across_at[::-1]  # from the top
     sides, upright_at = _group_by_centre(upright, axis=0)
@@ -95,7 +95,7 @@ def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
         return None
     across_box, upright_box = enclose(across), enclose(upright)
     if _overhangs(across_box, upright_box, axis=0) or _overhangs(upright_box, across_box, axis=1):
-        return None  # the fields at an end are open
+        return None
     line_below = [
         [_is_drawn(rules, left, right, axis=0) for left, right in pairwise(sides)] for rules in across_at[1:]
     ]
@@ -113,9 +113,9 @@ def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
     return Grid(heights, sides, cells)
 
 
-def _overhangs(lines: Box, others: Box, axis: int) -> bool:
-    """Return True if lines reach so far beyond the others that a field at their end is open."""
-    return lines[axis] <= others[axis] - _NARROWEST or others[axis + 2] + _NARROWEST <= lines[axis + 2]
+def _overhangs(box: Box, other: Box, axis: int) -> bool:
+    """Return True if the box of some lines reaches so far beyond the other that fields there are open."""
+    return box[axis] <= other[axis] - _NARROWEST or other[axis + 2] + _NARROWEST <= box[axis + 2]
 
 
 def _fields_of(cell: GridCell) -> Iterator[tuple[int, int]]:
@@ -251,13 +251,13 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
 
 
 def _begins_row(row: Sequence[Strip], strip: Strip, right_edges: Sequence[float], key_column: int) -> bool:
-    """Return True if a strip begins a row, as the cells above would have had room for its words."""
+    """Return True if a strip begins a row: it is full, or the cells above it had room for its words."""
     first, above = row[0], row[-1]
     if len(strip) > 2 and all(strip) and all(first):  # every column has text, as at the start of the row
         return True
     columns = zip(above, strip, right_edges, strict=True)
-    go_on = all(_goes_on(lines, further, edge) for lines, further, edge in columns if further)
-    return not go_on and bool(strip[key_column])
+    cells_go_on = all(_goes_on(lines, further, edge) for lines, further, edge in columns if further)
+    return not cells_go_on and bool(strip[key_column])
 
 
 def _goes_on(lines: Sequence[Line], further: Sequence[Line], right_edge: float) -> bool:

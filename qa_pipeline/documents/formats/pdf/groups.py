@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from qa_pipeline.documents.formats.pdf.lines import Line, Word, words_of
-from qa_pipeline.documents.formats.pdf.tables import Table, pieces_of
+from qa_pipeline.documents.formats.pdf.tables import Table, split_at_gaps
 from qa_pipeline.records import BlockKind
 
-ITEM = re.compile(r"^\s*(?:[•‣▪●○◦∙–*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")
-_ON_ONE_PAGE = frozenset({"heading", "code"})
+ITEM = re.compile(r"^\s*(?:[•‣▪●○◦∙–*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")  # such as `•`, `2.` or `(a)`
+_ON_ONE_PAGE = frozenset({"heading", "code"})  # kinds of blocks that end with their page
 _LARGER = 1.1  # of the usual type size: a heading is a point larger in text of 10 points
 _COLUMN = 0.15  # of the text: fewer lines that begin at one position are set in, and no column
 _USUAL_END = 0.9  # of the lines of a column end before its right end; the rest reach into the margin
@@ -21,7 +21,7 @@ _WIDER = 1.3  # of its mean width: how wide a word of wide letters may be
 _NEARLY = 3  # type sizes: a line that ends so close to the edge was full, as words are not cut
 _ROW_GAP = 1.5  # of the type size: blanks of justified text are narrower
 _LEAST_INSET = 6  # points: less is unevenness of the setting
-_INSET = 40  # points: more is a column or a table, and not the first line of a paragraph
+_WIDEST_INSET = 40  # points: more is a column or a table, and not the first line of a paragraph
 _PARAGRAPH_GAP = 1.3  # of the usual step of lines: more white begins a paragraph
 _LABELLED = re.compile(r"^[^\W\d_][\w.\- ]{0,30}:\s")
 """The start of a statement or value with a label, such as `Anna: We begin at nine.`"""
@@ -82,7 +82,7 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
         letters_at[round(line.left)] += len(line.text)
     total = sum(letters_at.values())
     columns = tuple(sorted(left for left, letters in letters_at.items() if letters >= _COLUMN * total))
-    rights = [sorted(line.right for line in body if abs(line.left - column) < 1) for column in columns]
+    column_ends = [sorted(line.right for line in body if abs(line.left - column) < 1) for column in columns]
     steps = sorted(
         round(above.bottom - below.bottom, 1)
         for above, below in pairwise(body)
@@ -92,10 +92,10 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
     return Shape(
         size,
         left=columns[0] if columns else 0.0,
-        right=rights[0][-1] if columns else 0.0,  # the farthest end of its lines
+        right=column_ends[0][-1] if columns else 0.0,  # the farthest end in the first column
         step=usual_step or 1.2 * size,
         columns=columns,
-        ends=tuple(ends[int(_USUAL_END * len(ends))] for ends in rights),
+        ends=tuple(ends[int(_USUAL_END * len(ends))] for ends in column_ends),
     )
 
 
@@ -136,20 +136,20 @@ def _kind_of(line: Line, shape: Shape, *, plain: bool) -> BlockKind:
 
 
 def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
-    """Return True if a line belongs to the group before it."""
+    """Return True if a line, which alone is of `kind`, belongs to the group before it."""
     last = group.lines[-1]
     is_new_page = last.page != line.page
     if is_new_page and group.plain:  # margin notes and feet end with their page
         return False
-    # The rest of a broken word begins with a small letter, unless the word is a name.
+    # The rest of a broken word begins with a capital only in a name, which itself begins with a capital.
     is_new_word = line.text[:1].isupper() and last.text.rpartition(" ")[2][:1].islower()
-    if last.broken and not is_new_word:  # the rest of a word joins its beginning, but no text joins code
+    if last.broken and not is_new_word:  # the rest of a word joins its beginning, but code joins code alone
         return group.kind != "code" or kind == "code"
     if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
         is_below = line.bottom <= last.top  # not at the head of the next column
         is_next_line = last.size == line.size and is_below and last.bottom - line.bottom < 2 * line.size
         return group.kind == kind and not is_new_page and (kind == "code" or is_next_line)
-    if not _is_alike(group, line, kind, shape) or _is_row(last) or _is_row(line):  # rows stay apart
+    if not _is_alike(group, line, kind, shape) or _is_row(last) or _is_row(line):  # a row is its own block
         return False
     if is_new_page or line.bottom > last.top:  # on the next page or in the next column
         is_unfinished = not last.text.endswith((".", "!", "?", ":"))
@@ -158,13 +158,13 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     usual_step = shape.step * line.size / (shape.size or line.size)
     if last.bottom - line.bottom > _PARAGRAPH_GAP * usual_step:
         return False
-    if group.kind == "list_item":  # its lines begin below its marker or further in, but for a point
+    if group.kind == "list_item":  # its lines begin below its marker or further in, with a point of tolerance
         return line.left >= group.lines[0].left - 1
     return not _begins_statement(group, line, shape)
 
 
 def _begins_statement(group: Group, line: Line, shape: Shape) -> bool:
-    """Return True after a statement or value whose line had room for the next word."""
+    """Return True if a line begins a statement or value: the line above ends one and has room for a word."""
     last = group.lines[-1]
     is_finished = last.text.endswith(SENTENCE_END) or any(map(_LABELLED.match, (last.text, line.text)))
     is_at_edge = line.left <= group.lines[0].left + _LEAST_INSET
@@ -176,21 +176,22 @@ def _begins_statement(group: Group, line: Line, shape: Shape) -> bool:
 def _is_row(line: Line) -> bool:
     """Return True if wide white parts the words of a line, as in a list or table, or follows the last."""
     gap = _ROW_GAP * line.size
-    return len(pieces_of(line, gap)) > 1 or line.right - words_of(line)[-1].right > gap
+    return len(split_at_gaps(line, gap)) > 1 or line.right - words_of(line)[-1].right > gap
 
 
 def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
-    """Return True if a line of text begins no item, and has the size and weight of the line above it."""
+    """Return True if a line begins no list item, and has the size and weight of the line above it."""
     last = group.lines[-1]
-    is_full = last.right >= shape.right - _NEARLY * line.size
-    if kind == "list_item":  # an item, unless its dash or number is amid a sentence: `open` above `- source`
+    reaches_edge = last.right >= shape.right - _NEARLY * line.size  # also true of lines in further columns
+    if kind == "list_item":
+        # It begins an item unless its dash or number is amid a sentence: `open` above `- source`.
         inset = line.left - last.left  # points, a little below 0 in uneven text
-        is_below_text = group.kind == "paragraph" and is_full and -2 < inset < _INSET
+        is_below_text = group.kind == "paragraph" and reaches_edge and -2 < inset < _WIDEST_INSET
         is_amid_sentence = last.text[-1:] not in ".!?:;" and line.text[:1] in "-–0123456789"
         if not (is_below_text and is_amid_sentence):
             return False
     # After a full line bold and other words may alternate, as in a paragraph.
-    return abs(last.size - line.size) <= 1 and (last.bold == line.bold or is_full)
+    return abs(last.size - line.size) <= 1 and (last.bold == line.bold or reaches_edge)
 
 
 def give_levels(groups: Sequence[Group]) -> None:
@@ -199,8 +200,8 @@ def give_levels(groups: Sequence[Group]) -> None:
     sizes = sorted({group.lines[0].size for group in headings}, reverse=True)
     for group in headings:
         group.level = min(sizes.index(group.lines[0].size) + 1, 6)
-    bold = [group for group, below in pairwise(groups) if _is_bold_heading(group, below)]
-    for group in bold:
+    bold_headings = [group for group, below in pairwise(groups) if _is_bold_heading(group, below)]
+    for group in bold_headings:  # they are below all larger headings
         group.kind, group.level = "heading", min(len(sizes) + 1, 6)
 
 

@@ -54,26 +54,26 @@ def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions) -> list[Blo
     """Return the blocks in reading order, with margin notes and running lines out of the paragraphs."""
     pages = [replace(page, lines=without_leaders(page.lines, left_out)) for page in pages]
     spelling = Spelling(printed_text(line) for page in pages for line in page.lines)
-    drafts = [_set_apart(page, spelling) for page in pages]
-    size = usual_size(line for _, lines in drafts for line in lines)
+    parts = [_set_apart(page, spelling) for page in pages]  # the placeholders and the lines of each page
+    size = usual_size(line for _, lines in parts for line in lines)
     heights = [page.height for page in pages]
-    texts, heads, feet = remove_running_lines([lines for _, lines in drafts], heights, size, left_out)
-    body = list(chain.from_iterable(texts))
+    body_by_page, heads, feet = remove_running_lines([lines for _, lines in parts], heights, size, left_out)
+    body = list(chain.from_iterable(body_by_page))
     shape = shape_of(body, size)
-    margin = _lines_in_margin(body, shape)
-    in_margin = set(margin)
+    notes = _lines_in_margin(body, shape)
+    in_margin = set(notes)
     items: list[Item] = []
-    for (stand_ins, _), lines in zip(drafts, texts, strict=True):
-        body_lines = (line for line in lines if line not in in_margin)
-        in_file_order = sorted([*stand_ins, *body_lines], key=lambda line: line.start)
-        in_order = chain.from_iterable(split_columns(in_file_order))
-        items += [stand_ins.get(line, line) for line in in_order]
-    groups = group_lines(items, shape)
-    give_levels(groups)
-    margin = sorted([*heads, *margin], key=lambda line: (line.page, -line.top))
-    notes, footers = (group_lines(lines, shape, plain=True) for lines in (margin, feet))
-    # The sort is stable: margin notes are at the top of their page, and feet at its end.
-    groups = sorted([*notes, *groups, *footers], key=lambda group: group.page)
+    for (placeholders, _), lines in zip(parts, body_by_page, strict=True):
+        text_lines = (line for line in lines if line not in in_margin)
+        in_file_order = sorted([*placeholders, *text_lines], key=lambda line: line.start)
+        in_reading_order = chain.from_iterable(split_columns(in_file_order))
+        items += [placeholders.get(line, line) for line in in_reading_order]
+    text_groups = group_lines(items, shape)
+    give_levels(text_groups)
+    at_top = sorted([*heads, *notes], key=lambda line: (line.page, -line.top))
+    top_groups, foot_groups = (group_lines(lines, shape, plain=True) for lines in (at_top, feet))
+    # The sort is stable: heads and margin notes are at the top of their page, and feet at its end.
+    groups = sorted([*top_groups, *text_groups, *foot_groups], key=lambda group: group.page)
     blocks = list(_write_blocks(groups, spelling, left_out))
     left_out.count("line_hyphen", spelling.joined, spelling.joined)
     return blocks
@@ -87,19 +87,19 @@ def _lines_in_margin(body: Sequence[Line], shape: Shape) -> list[Line]:
 
 
 def _set_apart(page: PageContent, spelling: Spelling) -> tuple[dict[Line, Table | list[Line]], list[Line]]:
-    """Return tables and texts in frames, each by a line without text in its place, and the other lines."""
+    """Return tables and framed texts, each by an empty line as its placeholder, and the other lines."""
     tables, framed, lines = ruled_tables(page.lines, page.drawing, spelling)
     if page.fields:  # values of a form, a row each, come last on their page
         tables.append(Table(page.fields, page.number, Box(0.0, 0.0, 0.0, 0.0), _AFTER_TEXT))
-    placed: list[tuple[Table | list[Line], Box, int]] = [
+    items: list[tuple[Table | list[Line], Box, int]] = [  # with their boxes and offsets
         *((text, enclose(line.box for line in text), text[0].start) for text in framed),
         *((table, table.box, table.start) for table in tables),
     ]
-    stand_ins = {
+    placeholders = {
         Line("", page.number, *box, size=0.0, bold=False, fixed=False, start=start): item
-        for item, box, start in placed
+        for item, box, start in items
     }
-    return stand_ins, lines
+    return placeholders, lines
 
 
 _LARGE = r"∑∏∫∮√\uf8eb-\uf8fe\x01-\x08\x0e-\x1f"  # the last are brackets of fonts of formulas
@@ -167,7 +167,7 @@ _LONGEST_ENTRY = 300  # characters: a paragraph is longer, and slow to search
 
 
 def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[PageContent]:
-    """Leave out the entries of tables of contents: dots and page numbers on a titled page and those after."""
+    """Leave out entries of tables of contents, dots and numbers, from a titled page to the first without."""
     remaining: list[PageContent] = []
     goes_on = False
     for page in pages:
@@ -175,7 +175,7 @@ def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[P
         entries = list(filter(_is_entry, page.lines)) if goes_on or has_title else []
         for entry in entries:
             left_out.add("table_of_contents", printed_text(entry))
-        goes_on = entries != []
+        goes_on = entries != []  # on the next page, which need not have a title
         remaining.append(replace(page, lines=[line for line in page.lines if line not in entries]))
     return remaining
 

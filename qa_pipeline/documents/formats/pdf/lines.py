@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
 
 _RUN = re.compile(f"[^\\s{BROKEN_WORD}][^\r\n{BROKEN_WORD}]*{BROKEN_WORD}?| ?{BROKEN_WORD}")
+"""A line, or its part up to a raised mark; with the mark of a broken word at its end, which may be alone."""
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
 LEADER = re.compile(r"[.·…](?: ?[.·…]){3,}")
 """Leader dots of a table of contents, a form or a list of prices."""
 _BLANK = 0.15  # of the type size: narrower white is between letters of a word
+_OVERLAP = 1.0  # point by which the boxes of neighbouring letters may overlap
 
 
 class Word(NamedTuple):
@@ -80,7 +82,7 @@ def read_upright(
     letters_by_turn = [0, 0, 0, 0]  # quarter turns, clockwise, that would set these letters upright
     for line in lines:
         turn = glyphs.turns(line.start) if line.turned else 0
-        if turn is not None:
+        if turn is not None:  # slanted lines do not count
             letters_by_turn[turn] += len(line.text)
     turn = letters_by_turn.index(max(letters_by_turn))
     if turn == 0:
@@ -97,13 +99,13 @@ def printed_text(line: Line) -> str:
 def add_words(glyphs: Glyphs, line: Line) -> Line:
     """Return an upright line with its words; leader dots are left out and end a word."""
     words = []
-    position = line.start
+    start = line.start
     leaders = [leader.span() for leader in LEADER.finditer(glyphs.text, line.start, line.end)]
-    for leader_start, leader_end in [*leaders, (line.end, line.end)]:  # where words end
-        for word in _WORD.finditer(glyphs.text, position, leader_start):
+    for end, next_start in [*leaders, (line.end, line.end)]:  # words are between `start` and `end`
+        for word in _WORD.finditer(glyphs.text, start, end):
             left, right = glyphs.box(word.start()).left, glyphs.box(word.end() - 1).right
             words.append(Word(word[0], left, right))
-        position = leader_end
+        start = next_start
     return line._replace(words=tuple(words))
 
 
@@ -124,22 +126,21 @@ def _is_same_line(before: Line, after: Line) -> bool:
     """Return True if a run goes on where another ended: PDFium ends a run at a raised mark."""
     if before.broken or before.turned or after.turned:
         return False
-    gap = after.left - before.right  # points: a little below 0 for letters that overlap
-    is_near = -1 < gap < 4 * max(before.size, after.size)
+    is_near = -_OVERLAP < after.left - before.right < 4 * max(before.size, after.size)
     overlap = min(before.top, after.top) - max(before.bottom, after.bottom)
     return is_near and overlap > 0.5 * min(before.top - before.bottom, after.top - after.bottom)
 
 
 def _join_runs(before: Line, after: Line) -> Line:
     """Return a run with the next run of its line, in the size of the longer; a gap becomes a blank."""
-    is_same_word = -1 < after.left - before.right < _BLANK * before.size or after.text[:1] in ",.;:)"
-    longer = before if len(before.text) >= len(after.text) else after
+    is_close = -_OVERLAP < after.left - before.right < _BLANK * before.size
+    is_same_word = is_close or after.text[:1] in ",.;:)"
     return before._replace(
         text=before.text + ("" if is_same_word else " ") + after.text,
         right=max(before.right, after.right),
         bottom=min(before.bottom, after.bottom),
         top=max(before.top, after.top),
-        size=longer.size,
+        size=max(before, after, key=lambda run: len(run.text)).size,
         bold=before.bold and after.bold,
         fixed=before.fixed and after.fixed,
         broken=after.broken,
@@ -216,7 +217,7 @@ class Spelling:
         Of `compu` above `ter is` these are `computer` and ` is`. A `hard` hyphen is printed amid the page
         without PDFium's mark of a broken word, so it mostly belongs to the word.
         """
-        end_of_line = line[-_LOOKED_AT:]
+        end_of_line = line[-_END_LENGTH:]
         if line.endswith("/") and following[:1].isalnum():  # a hyphen behind a slash only breaks the line
             self.joined += 1
             return line, following
@@ -225,13 +226,14 @@ class Spelling:
             return f"{line}-", following
         second, rest = second_match[0], following[second_match.end() :]
         if second.lower() in _SUSPENDED and rest[:1] in ("", " "):
-            return f"{line}- {second}", rest  # as in `satellite- and model-based`
-        if not first_match or _ADDRESS.search(end_of_line):  # it stays after a number or sign
+            return f"{line}- {second}", rest  # as in `satellite- and model-based`, with `and` as `second`
+        if not first_match or _ADDRESS.search(end_of_line):  # a hyphen stays after a number, sign or address
             return f"{line}-", following
         first, before = first_match[0], end_of_line[: first_match.start()]
-        # A chain such as state-of-the-art has words between its hyphens, E-Mail-Adres-sen a part of a word.
+        # A word after another hyphen makes a chain, as `the` in state-of-the-art, and not `Adres` in
+        # E-Mail-Adres-sen, which is a part of a word.
         is_word = first.islower() and (first in _SHORT_WORDS or self._words[first] > 1)
-        is_chain = before.endswith("-") and (rest.startswith("-") or is_word)
+        is_chain = before.endswith("-") and (is_word or rest.startswith("-"))
         if is_chain or self._is_compound(first, second, hard=hard):
             return f"{line}-{second}", rest
         self.joined += 1
@@ -248,7 +250,7 @@ class Spelling:
             return True
         if before in _PREFIXES:  # such as `inter`, which is written without a hyphen
             return False
-        # Each half is counted once itself.
+        # A half that is a word elsewhere is counted twice or more, as the halves here are counted, too.
         both_are_words = len(second) > _SHORTEST_REST and min(self._words[before], self._words[after]) > 1
         return after in _TAILS or both_are_words  # a tail is a word such as `based` or `oriented`
 
@@ -260,7 +262,7 @@ _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
 _ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
 _LINE_END = 4  # characters between neighbouring lines in the file at most
-_LOOKED_AT = 300  # the part of a line that is read: time must not grow with the square of a line's length
+_END_LENGTH = 300  # characters read at a line's end, so that time does not grow with the square of its length
 
 
 def join_text(lines: Sequence[Line], spelling: Spelling) -> str:
@@ -269,23 +271,23 @@ def join_text(lines: Sequence[Line], spelling: Spelling) -> str:
 
 
 def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[int, str]]:
-    """Yield the joined text of a group's lines by page; a broken word stays on the first of two pages."""
+    """Yield each page of a group with its joined lines; a word broken over two pages is on the first."""
     texts = [line.text for line in lines]
     # A text gets a blank at its end before another, unless that joins a word, range or address.
     for number, (before, line) in enumerate(pairwise(lines), start=1):
-        last, text = texts[number - 1 : number + 1]
+        above, text = texts[number - 1], texts[number]
         is_new_page = line.page != before.page
-        has_hyphen = text[:1].isalnum() and _HARD_HYPHEN.search(last[-2:]) is not None
+        has_hyphen = text[:1].isalnum() and _HARD_HYPHEN.search(above[-2:]) is not None
         if before.broken or has_hyphen:
-            stem = last if before.broken else last.removesuffix("-")
+            without_hyphen = above if before.broken else above.removesuffix("-")
             is_hard = not before.broken and not is_new_page  # PDFium marks breaks within a page alone
-            last, text = spelling.rejoin(stem, text, hard=is_hard)
+            above, text = spelling.rejoin(without_hyphen, text, hard=is_hard)
         elif not is_new_page:
-            is_range = text[:1].isdigit() and _RANGE.search(last[-2:])  # `2024–` above `2026`
-            if not is_range and not _is_address(last[-_LOOKED_AT:], text):
-                last += " "
+            is_range = text[:1].isdigit() and _RANGE.search(above[-2:])  # `2024–` above `2026`
+            if not is_range and not _is_address(above[-_END_LENGTH:], text):
+                above += " "
         sign = SIGNS["order"] if _is_unsure(before, line) else ""
-        texts[number - 1 : number + 1] = last, sign + text
+        texts[number - 1], texts[number] = above, sign + text
     if lines[-1].broken:
         texts[-1] += "-"
     for page, on_page in groupby(zip(lines, texts, strict=True), key=lambda pair: pair[0].page):

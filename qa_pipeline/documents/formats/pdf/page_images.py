@@ -74,20 +74,21 @@ def draw_page(
             picture: Image.Image = opened.render(scale=scale).to_pil().convert("RGB")
             with closing(opened.get_textpage()) as textpage:
                 glyphs, _ = read_upright(opened, textpage, number)
-                start, end = (max(offset, 0) for offset in evidence or (0, 0))  # below 0 on a page before
+                # Evidence that begins on an earlier page has a start below 0.
+                start, end = (max(offset, 0) for offset in evidence or (0, 0))
                 boxes = [glyphs.box(offset) for offset in locate(text, start, end, glyphs.text)]
             # from upright text to the page as shown; `glyphs.turn` is without the page's own rotation
             turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
     except pypdfium2.PdfiumError as error:
         raise DocumentFailure("damaged", f"page {number} of the PDF cannot be drawn") from error
     paper = turn_box(glyphs.paper, turn, glyphs.paper)
-    scale = picture.width / paper.right  # pixels a point, once the size was rounded
+    pixels_a_point = picture.width / paper.right  # as drawn, once the size was rounded
     layer = Image.new("RGB", picture.size, (255, 255, 255))
     pen = ImageDraw.Draw(layer)
     for box in boxes:
         left, bottom, right, top = turn_box(box, turn, glyphs.paper)
         corners = (left, paper.top - top, right, paper.top - bottom)  # a picture is measured from its top
-        pen.rectangle([side * scale for side in corners], fill=_EVIDENCE)
+        pen.rectangle([side * pixels_a_point for side in corners], fill=_EVIDENCE)
     file = io.BytesIO()
     ImageChops.multiply(picture, layer).save(file, "PNG")  # as a marker pen does
     return file.getvalue()
@@ -129,7 +130,7 @@ _TYPE_SIZE = 0.9  # of the height of a line with letters that rise and sink
 def read_scans(
     document: "PdfDocument", pages: Sequence[PageContent], settings: DocumentSettings, left_out: Omissions
 ) -> list[str]:
-    """Read scanned pages by OCR, if the settings ask for it; returns notes for the document's row.
+    """Fill scanned `pages` with lines by OCR, if the settings ask for it; returns notes on the document.
 
     Raises a DocumentFailure: `scanned` if Tesseract or a language is missing, `timed_out` for a slow page.
     """
@@ -167,7 +168,7 @@ def _load_engine(languages: Sequence[str]) -> Any:
 def _recognise(
     document: "PdfDocument", page: PageContent, engine: Any, settings: DocumentSettings
 ) -> list[Line]:
-    """Draw a page and read its lines by OCR; raises a DocumentFailure (`timed_out`)."""
+    """Set the height of a page and return its lines by OCR; raises a DocumentFailure (`timed_out`)."""
     with closing(document[page.number - 1]) as opened:
         width, height = opened.get_size()
         scale = min(_DOTS_AN_INCH / _POINTS_AN_INCH, (_MOST_SCANNED_DOTS / max(width * height, 1.0)) ** 0.5)
@@ -183,12 +184,12 @@ def _recognise(
 
 
 def _gather_lines(table: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
-    """Return lines of Tesseract's words; `table` has lists, such as `left`: a number of pixels a word."""
+    """Return lines of Tesseract's words; lists in `table`, such as `left` (pixels), have a value per word."""
     rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
     readable = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
     lines = []
     by_line = groupby(readable, key=lambda row: (row["block_num"], row["par_num"], row["line_num"]))
-    for number, (_, words_in_line) in enumerate(by_line):  # the number stands in for the offset of a line
+    for number, (_, words_in_line) in enumerate(by_line):  # the number serves as the offset of the line
         words, boxes = [], []
         for row in words_in_line:
             left, right = row["left"] / scale, (row["left"] + row["width"]) / scale

@@ -42,7 +42,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     if b"%%EOF" not in source.content[-_END_WITHIN:]:
         raise DocumentFailure("damaged", "the end of the PDF is missing; it may be cut off")
     left_out = Omissions()
-    failed: dict[int, str] = {}
+    failed: dict[int, str] = {}  # by page number, the reason
     try:
         with closing(_open(source.content)) as document:
             if len(document) > LIMITS.pages:
@@ -90,13 +90,13 @@ def _read_pages(
 
     pages: list[PageContent] = []
     length = 0
-    for number in range(len(document)):
-        content = PageContent(number + 1, 0.0)
+    for number in range(1, len(document) + 1):
+        content = PageContent(number, height=0.0)
         try:
-            with closing(document[number]) as page:
-                content = read_page(page, number + 1, settings, left_out)
+            with closing(document[number - 1]) as page:
+                content = read_page(page, number, settings, left_out)
         except (DocumentFailure, PdfiumError) as error:
-            failed[number + 1] = error.reason if isinstance(error, DocumentFailure) else "damaged"
+            failed[number] = error.reason if isinstance(error, DocumentFailure) else "damaged"
             left_out.add("unreadable_page")
         length += sum(len(line.text) for line in content.lines)
         check_length(length, settings)
@@ -131,7 +131,7 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
             if line.turned:  # such as a stamp in the margin
                 left_out.add("rotated_text", printed_text(line))
         lines = [add_words(glyphs, line) for line in lines if not line.turned]
-    for text in glyphs.hidden:
+    for text in glyphs.hidden_texts:
         left_out.add("hidden", text)
     for mark in glyphs.note_marks:
         left_out.add("footnote_mark", mark)
@@ -148,5 +148,5 @@ def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:
 
     left_out.count("script", max(raw.FPDFDoc_GetJavaScriptActionCount(document.raw), 0), 0)
     left_out.count("attachment", max(raw.FPDFDoc_GetAttachmentCount(document.raw), 0), 0)
-    dynamic = raw.FPDF_GetFormType(document.raw) in (raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND)
-    return ["the PDF is an XFA form, whose own content is not read"] if dynamic else []
+    is_xfa = raw.FPDF_GetFormType(document.raw) in (raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND)
+    return ["the PDF is an XFA form, whose own content is not read"] if is_xfa else []

@@ -37,13 +37,13 @@ def _table_of(
     header: Sequence[Row], strips_by_row: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
 ) -> Table:
     """Return a table, its columns cut at the gaps; mark it as doubtful for long names or a single row."""
-    body_cells = [grids.columns_of(strips) for strips in strips_by_row]  # the lines of each, by row
+    body_cells = [grids.columns_of(strips) for strips in strips_by_row]  # the lines of each cell, by row
     header_texts = [
         [" ".join(part.text for part in column) for column in strip]
         for strip in grids.strips_of(header, gaps)
     ]
-    corner = header_texts[0][0]
-    has_names = not corner.endswith(":")  # else the corner names the rest of its row, which is data
+    corner = header_texts[0][0]  # the name of the first column
+    has_names = not corner.endswith(":")  # `Name: | Anna` is a row of data
     cells = [
         *([Cell(text, header=has_names) for text in texts] for texts in header_texts),
         *([Cell(join_text(lines, spelling)) for lines in row] for row in body_cells),
@@ -66,18 +66,19 @@ def _mark_header(rows: Sequence[Sequence[Cell]], are_bold: Sequence[bool]) -> li
     """Return the rows with the header marked: bold rows at the top, or a row that reads like names."""
     title_count = len(list(takewhile(lambda row: len(row) == 1, rows[:-1])))  # rows of a single cell
     header_count = len(list(takewhile(bool, are_bold)))
-    # Bold rows are no header if only titles are bold, or all rows are.
-    if not title_count < header_count < len(rows):
+    has_bold_header = title_count < header_count < len(rows)  # more than titles, but not all rows, are bold
+    if not has_bold_header:
         first, *rest = [[cell.text for cell in row] for row in rows[title_count:]]
         is_corner_alone_empty = len(first) > 2 and not first[0] and all(first[1:])
-        has_corner = is_corner_alone_empty and rest and all(row[0] for row in rest)  # the names of rows
-        header_count = title_count + 1 if has_corner or names_columns(first, rest) else 0
+        rows_have_names = rest != [] and all(row[0] for row in rest)
+        is_header = (is_corner_alone_empty and rows_have_names) or names_columns(first, rest)
+        header_count = title_count + 1 if is_header else 0
     header = [[replace(cell, header=True) for cell in row] for row in rows[:header_count]]
     return [*header, *(list(row) for row in rows[header_count:])]
 
 
-def pieces_of(line: Line, gap: float) -> list[Line]:
-    """Return a line cut where words are farther apart than `gap`."""
+def split_at_gaps(line: Line, gap: float) -> list[Line]:
+    """Return the parts of a line between which words are farther apart than `gap`."""
     first, *others = words_of(line)
     groups = [[first]]
     for word in others:
@@ -107,10 +108,10 @@ def ruled_tables(
     for grid in grids.find_grids(drawing):
         outside = grids.fill(grid, remaining)
         texts = [cell.lines for cell in grid.cells if cell.lines]
-        long_texts = [text for text in texts if len(text) > 1]
-        is_single_row = len(grid.heights) == 2
-        if is_single_row and long_texts and all(map(_is_running_text, long_texts)):
-            framed += texts
+        wrapped_texts = [text for text in texts if len(text) > 1]
+        is_single_row = len(grid.heights) == 2  # the lines above and below it
+        if is_single_row and wrapped_texts and all(map(_is_running_text, wrapped_texts)):
+            framed += texts  # each is a text in a frame
             remaining = outside
         elif _is_table(grid):
             tables.append(_read_grid(grid, spelling))
@@ -174,6 +175,7 @@ def _read_grid(grid: Grid, spelling: Spelling) -> Table:
         [Cell(join_text(box.lines, spelling), columns=box.columns, rows=box.rows) for box in row]
         for row in rows
     ]
+    # A row without text counts as bold, so that it does not end a bold header.
     are_bold = [all(line.bold for box in row for line in box.lines) for row in rows]
     lines = [line for box in grid.cells for line in box.lines]
     return _write_table(_mark_header(cells, are_bold), lines)
@@ -200,14 +202,14 @@ class _Stack:
         """Return the tables between the lines, and the remaining lines of text."""
         tables: list[Table] = []
         ranges = self._tabular_zones()
-        first_zones = {first for first, _ in ranges}
-        for first, last in ranges:
-            below = [] if last in first_zones else self.zones[last]  # rows of another table are not taken
-            header, bands = self._find_header(first, last, below)
+        starts = {start for start, _ in ranges}
+        for start, end in ranges:
+            below = [] if end in starts else self.zones[end]  # rows of another table are not taken
+            header, bands = self._find_header(start, end, below)
             if not header:
                 continue
             body = [row for band in bands for row in band]
-            gaps = grids.gaps_between([*header, *body], _size_of(body))
+            gaps = grids.gaps_between([*header, *body], _usual_size(body))
             # A rule ends a row of cells, so the printed rows of each band are grouped apart.
             rows = [row for band in bands for row in grids.rows_of_cells(grids.strips_of(band, gaps))]
             tables.append(_table_of(header, rows, gaps, spelling))
@@ -215,66 +217,67 @@ class _Stack:
         return tables, [line for line in self.lines if id(line) not in self.taken]
 
     def _tabular_zones(self) -> list[tuple[int, int]]:
-        """Return the first zone of each table and the zone after its last; gaps run through all of them."""
+        """Return the first zone of each table and the zone after its last; gaps run through those between."""
         ranges: list[tuple[int, int]] = []
         for zone in range(1, len(self.zones) - 1):  # between two rules
             if not self._gaps(zone, zone + 1):
                 continue
-            if ranges and ranges[-1][1] == zone and self._gaps(ranges[-1][0], zone + 1):
-                ranges[-1] = (ranges[-1][0], zone + 1)
+            start, end = ranges[-1] if ranges else (0, 0)
+            if end == zone and self._gaps(start, zone + 1):
+                ranges[-1] = (start, zone + 1)
             else:
                 ranges.append((zone, zone + 1))
         return ranges
 
-    def _gaps(self, first: int, last: int) -> list[Gap]:
-        """Return the white gaps through zones; [] if their text reaches out to the left."""
-        rows = [row for zone in self.zones[first:last] for row in zone]
+    def _gaps(self, start: int, end: int) -> list[Gap]:
+        """Return the white gaps through zones before `end`; [] if their text reaches out to the left."""
+        rows = [row for zone in self.zones[start:end] for row in zone]
         if not rows or any(line.left < self.left - _SAME_SIDE for row in rows for line in row):
             return []
-        return grids.gaps_between(rows, _size_of(rows))
+        return grids.gaps_between(rows, _usual_size(rows))
 
-    def _find_header(self, first: int, last: int, below: Sequence[Row]) -> tuple[list[Row], list[list[Row]]]:
-        """Return the header of a table, and its other rows by the zones they are in.
+    def _find_header(self, start: int, end: int, below: Sequence[Row]) -> tuple[list[Row], list[list[Row]]]:
+        """Return the header of a table, [] if it has none, and its other rows by the zones they are in.
 
-        The header is above the first ruled line, or else in the first zone.
+        The header is above the first ruled line, or else in the first zone; rows `below` may be in the table.
         """
-        bands = self.zones[first:last]
+        bands = self.zones[start:end]
         rows = [row for band in bands for row in band]
-        nearest_first = self.zones[first - 1][::-1]
-        above = self._rows_beyond(rows, nearest_first, full=True)[::-1]  # from the top again
-        # Few rows between just two ruled lines may be the header alone, and the table be below, where its
-        # first row may have empty cells.
-        is_header_alone = len(bands) == 1 and len(rows) <= _MOST_HEADER_ROWS and not above
-        if further := self._rows_beyond(rows, below, full=not is_header_alone):
+        nearest_first = self.zones[start - 1][::-1]
+        above = self._rows_beyond(rows, nearest_first, nearest_is_full=True)[::-1]  # from the top again
+        # A header alone between two ruled lines has the table below it, whose first row may have empty cells.
+        may_be_header = len(bands) == 1 and len(rows) <= _MOST_HEADER_ROWS and not above
+        if further := self._rows_beyond(rows, below, nearest_is_full=not may_be_header):
             bands = [*bands, further]
         if above:
             return above, bands
-        return (bands[0], bands[1:]) if len(bands) > 1 else ([], bands)  # without a header
+        return (bands[0], bands[1:]) if len(bands) > 1 else ([], bands)
 
-    def _rows_beyond(self, rows: Sequence[Row], beyond: Sequence[Row], *, full: bool) -> list[Row]:
+    def _rows_beyond(self, rows: Sequence[Row], beyond: Sequence[Row], *, nearest_is_full: bool) -> list[Row]:
         """Return the rows beyond the first or last ruled line that go on in a table's columns, nearest first.
 
-        With `full`, the first of them must have text in every column.
+        With `nearest_is_full`, the nearest row must have text in every column, apart from the first.
         """
         if not beyond:
             return []
-        size = _size_of(rows)
+        size = _usual_size(rows)
         gaps = grids.gaps_between(rows, size)
         further: list[Row] = []
-        last = min(rows, key=lambda row: abs(row[0].bottom - beyond[0][0].bottom))  # the nearest to them
+        previous = min(rows, key=lambda row: abs(row[0].bottom - beyond[0][0].bottom))  # the nearest to them
         for row in beyond:
             remaining_gaps = grids.narrow_gaps(gaps, row, 0.5 * size)
-            is_apart = abs(last[0].bottom - row[0].bottom) > _WIDEST_STEP * size
+            is_apart = abs(previous[0].bottom - row[0].bottom) > _WIDEST_STEP * size
             is_outside = row[0].left < self.left - _SAME_SIDE or id(row[0]) in self.taken
-            if is_apart or is_outside or len(remaining_gaps) < len(gaps):
+            closes_gap = len(remaining_gaps) < len(gaps)
+            if is_apart or is_outside or closes_gap:
                 break
             _, *columns = grids.strips_of([row], gaps)[0]  # the first, a corner, may be empty
-            if full and not further and not all(columns):
+            if nearest_is_full and not further and not all(columns):
                 break
-            gaps, last = remaining_gaps, row
+            gaps, previous = remaining_gaps, row
             further.append(row)
         return further
 
 
-def _size_of(rows: Sequence[Row]) -> float:
+def _usual_size(rows: Sequence[Row]) -> float:
     return Counter(line.size for row in rows for line in row).most_common(1)[0][0]

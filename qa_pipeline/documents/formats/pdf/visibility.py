@@ -23,7 +23,7 @@ _SEEN = 16  # of 255 in any colour: less than between white and the palest grey 
 _INK = 64  # of 255: less than between the letters and the paper of a scanned page
 _SMALLEST = 1.0  # points: the smallest print has 4
 _FLATTEST = 0.3  # points: a flatter box says that the font does not tell the shape of the letter
-_SUBSTITUTED = 0x17F  # PDFium's own fonts, in place of those a file lacks, have letters up to here
+_LAST_SUBSTITUTED = 0x17F  # the last Unicode value in PDFium's own fonts, which replace fonts a file lacks
 _DARK = 180  # of 255: darker in any colour, text shows on white paper
 _THIN = 3.0  # points: a thicker shape may cover text
 _MOST_PAIRS = 4_000_000  # of texts and shapes that are compared
@@ -56,21 +56,21 @@ def find_hidden(
         return set()
     text_objects = (item for item in objects if item.type == raw.FPDF_PAGEOBJ_TEXT)
     texts = {ctypes.addressof(item.raw.contents): item for item in text_objects}
-    letters, hidden = _read_letters(textpage)
+    letters, hidden = _read_letters(textpage)  # tiny letters are hidden
     full, textless = _draw(page, sheet, texts, set(texts)), _draw(page, sheet, texts, set())
-    # Two passes at most, the lower texts alone and the upper alone: a text below would show instead.
     upper = _find_upper(letters, sheet, full.shape)
+    # Lower and upper texts are drawn apart: below a hidden letter another would show in the same pixels.
     for is_upper in {letter.owner in upper for letter in letters}:
-        shown = {address for address in texts if (address in upper) == is_upper}
-        picture = full if len(shown) == len(texts) else _draw(page, sheet, texts, shown)
+        drawn = {address for address in texts if (address in upper) == is_upper}
+        picture = full if len(drawn) == len(texts) else _draw(page, sheet, texts, drawn)
         # For each pixel the largest difference of a colour; unsigned numbers cannot just be subtracted.
         difference = (np.maximum(picture, textless) - np.minimum(picture, textless)).max(axis=2)
         differs = difference > _SEEN
         for letter in letters:
-            is_shown = (letter.owner in upper) == is_upper
-            if is_shown and not differs[_pixels_of(letter.box, sheet, full.shape)].any():
+            is_drawn = (letter.owner in upper) == is_upper
+            if is_drawn and not differs[_pixels_of(letter.box, sheet, full.shape)].any():
                 hidden.add(letter.number)
-    hidden.difference_update(_read_by_ocr(letters, pictures, textless, sheet))
+    hidden.difference_update(_find_over_ink(letters, pictures, textless, sheet))
     return hidden | {letter.number for letter in letters if _is_within(letter.box, annotations.redacted)}
 
 
@@ -139,7 +139,7 @@ def _is_usual(text: Any) -> bool:
     matrix = text.get_matrix()
     is_filled = raw.FPDFTextObj_GetTextRenderMode(text) == raw.FPDF_TEXTRENDERMODE_FILL
     is_large = text.get_font_size() * math.hypot(matrix.c, matrix.d) >= _SMALLEST
-    name, length = ctypes.create_string_buffer(8), ctypes.c_ulong()
+    name, length = ctypes.create_string_buffer(8), ctypes.c_ulong()  # `OC` and its end take 6 bytes
     buffer = ctypes.cast(name, ctypes.POINTER(raw.FPDF_WCHAR))
     for number in range(raw.FPDFPageObj_CountMarks(text)):
         mark = raw.FPDFPageObj_GetMark(text, number)
@@ -150,7 +150,7 @@ def _is_usual(text: Any) -> bool:
 
 
 def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int]]:
-    """Return the letters, and the numbers of tiny letters, which do not show."""
+    """Return the letters that the pixels of the page can judge, and the numbers of tiny letters."""
     from pypdfium2 import raw
 
     letters: list[_Letter] = []
@@ -167,8 +167,8 @@ def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int]]:
             box = loose
         if max(loose.right - loose.left, loose.top - loose.bottom) < _SMALLEST:
             tiny.add(index)
-        # a letter that PDFium lacks a font for is not drawn, and cannot be judged
-        elif code <= _SUBSTITUTED or raw.FPDFFont_GetIsEmbedded(raw.FPDFTextObj_GetFont(text)):
+        # Other letters are not drawn, as PDFium lacks their font, and cannot be judged.
+        elif code <= _LAST_SUBSTITUTED or raw.FPDFFont_GetIsEmbedded(raw.FPDFTextObj_GetFont(text)):
             letters.append(_Letter(index, owner, box))
     return letters, tiny
 
@@ -181,21 +181,21 @@ def _find_upper(letters: Sequence[_Letter], sheet: Box, shape: tuple[int, ...]) 
     painted = np.zeros(shape[:2], dtype=np.uint64)  # the address of the uppermost object in each pixel
     for letter in letters:
         area = painted[_pixels_of(letter.box, sheet, shape)]
-        middle = int(area[area.shape[0] // 2, area.shape[1] // 2]) if area.size else 0
-        if middle not in (0, letter.owner):
+        below = int(area[area.shape[0] // 2, area.shape[1] // 2]) if area.size else 0  # in its middle
+        if below not in (0, letter.owner):  # 0 is the paper
             upper.add(letter.owner)
         area[...] = letter.owner
     return upper
 
 
-def _read_by_ocr(
+def _find_over_ink(
     letters: Sequence[_Letter], pictures: Sequence[Box], textless: "Bitmap", sheet: Box
 ) -> Iterator[int]:
-    """Yield the numbers of letters whose word lies over ink: OCR does not position single letters."""
+    """Yield the numbers of letters whose word lies over ink of a picture, as OCR lays text over a scan."""
     import numpy as np
 
     by_number = {letter.number: letter for letter in letters}
-    for first, end in stretches_of(by_number):  # the letters of a word have numbers in a row
+    for first, end in stretches_of(by_number):  # a word: OCR does not position single letters
         word = [by_number[number] for number in range(first, end)]
         box = enclose(letter.box for letter in word)
         margin = (box.top - box.bottom) / 4  # a bar may end within the box of a word
