@@ -92,7 +92,7 @@ class Markup:
     def _element(self, element: "_Element") -> str:
         """Return an element as HTML, "" if it is counted as left out; a note waits for `take_notes`."""
         name = str(element.tag).rpartition("}")[2]
-        hiders = [element, *element.iterchildren(f"{TEXT}hidden-paragraph")]
+        hiders = [element, *element.iterchildren(f"{TEXT}hidden-paragraph")]  # a field in it
         is_hidden = any(hider.get(f"{TEXT}is-hidden") == "true" for hider in hiders)
         if is_hidden or element.get(f"{TEXT}display") == "none" or name in _LEFT_OUT:
             self.omissions.add(_LEFT_OUT.get(name, "hidden"), "".join(map(str, element.itertext())))

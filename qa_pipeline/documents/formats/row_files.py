@@ -36,8 +36,8 @@ _PARSERS = {"text": text.parse, "markdown": markdown.parse, "html": html.parse}
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a JSONL file; a broken line costs only that line."""
-    rows: dict[int, Mapping[str, object]] = {}
-    broken: list[str] = []
+    rows: dict[int, Mapping[str, object]] = {}  # by the number of the line
+    broken: list[str] = []  # the numbers of the lines
     omissions = Omissions()
     content = source.content.removeprefix(codecs.BOM_UTF8)  # JSON is UTF-8 (RFC 8259)
     for number, line in enumerate(content.split(b"\n"), start=1):

@@ -104,7 +104,7 @@ def _write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: O
         is_caption = len(row) > 1 and all(cell is row[0] for cell in row)
         is_head = number < head_rows or is_caption
         heads = {id(cell): replace(cell, header=True) for cell in row} if is_head else {}
-        cells.append([heads.get(id(cell), cell) for cell in row])  # a merged cell stays the same object in its row
+        cells.append([heads.get(id(cell), cell) for cell in row])  # a row's merged cell stays the same object
         if head_rows:  # each value is written after a name, at least that in the first row
             length += sum(len(name.text) for name, cell in zip(body[0], row, strict=False) if cell.text)
             check_length(length, settings)

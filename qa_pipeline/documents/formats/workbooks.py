@@ -247,8 +247,8 @@ def _fill_section(value: float, section: str) -> str | None:
     except InvalidOperation:  # more digits than any program shows
         return None
     digits, _, fraction = f"{rounded:{',' if ',' in whole else ''}f}".partition(".")
-    least = len(decimals.rstrip("#?"))  # digits that are shown even if they are 0
-    fraction = fraction[:least] + fraction[least:].rstrip("0")
+    least_decimals = len(decimals.rstrip("#?"))  # those that are shown even if they are 0
+    fraction = fraction[:least_decimals] + fraction[least_decimals:].rstrip("0")
     # `000` shows 7 as `007`, and `#.0` shows 0.5 as `.5`
     digits = ("" if digits == "0" else digits).rjust(whole.count("0"), "0")
     start = shape.start("whole") if whole else shape.start("decimals") - 1  # at the point
@@ -267,7 +267,7 @@ def show_moment(moment: date | time | timedelta, form: str) -> str:
         total = int(moment.total_seconds())
         minutes, seconds = divmod(abs(total), 60)
         return f"{'-' if total < 0 else ''}{minutes // 60}:{minutes % 60:02}:{seconds:02}"
-    letters = set("ymdhs").intersection(_LITERAL.sub("", form).lower())  # none of `General` or `@`
+    letters = set("ymdhs").intersection(_LITERAL.sub("", form).lower())  # empty for `General`
     clock = f"{moment:%H:%M:%S}" if isinstance(moment, datetime | time) else ""
     shows_only_clock = letters.isdisjoint("yd") and not letters.isdisjoint("hs")  # `m` alone is a month
     if isinstance(moment, time) or (isinstance(moment, datetime) and shows_only_clock):

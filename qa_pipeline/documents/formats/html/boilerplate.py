@@ -254,13 +254,13 @@ def _write_icons(cell: "LexborNode") -> None:
 
 def _tabs(tree: "LexborHTMLParser") -> Iterator[tuple[str, "LexborNode"]]:
     """Yield each panel of tabs with the label of its tab, which is taken out of the page."""
-    for selector, label, panel in (
+    for row_selector, label_selector, panel_selector in (
         ("[role=tablist]", "[role=tab]", "[role=tabpanel]"),
         (".tabbed-labels", "label", ".tabbed-block"),
     ):
-        for row in tree.css(selector):
-            labels = [node.text().strip() for node in row.css(label)]
-            panels = [] if row.parent is None else row.parent.css(panel)
+        for row in tree.css(row_selector):
+            labels = [node.text().strip() for node in row.css(label_selector)]
+            panels = [] if row.parent is None else row.parent.css(panel_selector)
             if labels and len(labels) == len(panels):
                 row.decompose()
                 yield from zip(labels, panels, strict=True)

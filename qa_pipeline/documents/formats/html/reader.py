@@ -272,11 +272,11 @@ def _mark_heads(rows: Sequence[Sequence[Cell]], head_count: int) -> list[list[Ce
     has_head = head_count > 0
     for number, row in enumerate(rows):
         is_title = len(row) == 1 and width > 1 and row[0].columns == width
-        is_head = len(row) > 1 and all(cell.header for cell in row if cell.text)
+        is_all_headers = len(row) > 1 and all(cell.header for cell in row if cell.text)
         is_below_head = has_head and number >= head_count
-        is_data = is_head and is_below_head and not _is_further_head(marked, row)
+        is_data = is_all_headers and is_below_head and not _is_further_head(marked, row)
         marked.append([replace(cell, header=is_title) if is_title or is_data else cell for cell in row])
-        has_head = has_head or is_head
+        has_head = has_head or is_all_headers
     return marked
 
 
