@@ -44,7 +44,7 @@ class Markup:
 
     def __init__(self, trees: "list[_Element]", omissions: Omissions) -> None:
         self.omissions = omissions
-        # the content (`trees[0]`) overrides other styles; automatic styles elsewhere are of heads and feet
+        # the content (`trees[0]`) overrides; automatic styles elsewhere are those of headers and footers
         roots = [*(part for tree in trees[1:] for part in tree.iter(f"{OFFICE}styles")), trees[0]]
         self.styles = {
             style.get(f"{STYLE}name", ""): style for root in roots for style in root.iter(f"{STYLE}style")
@@ -70,8 +70,8 @@ class Markup:
 
     def look_of(self, element: "_Element") -> tuple[str, str]:
         """Return the HTML name of an element's style, such as `h1` or `sup`, "" for plain, and its CSS."""
-        names = (element.get(f"{space}style-name") for space in (TEXT, TABLE, _DRAW))
-        style_names = [next(filter(None, names), "")]  # the style, then its parents, which it overrides
+        own_names = (element.get(f"{space}style-name") for space in (TEXT, TABLE, _DRAW))
+        style_names = [next(filter(None, own_names), "")]  # the style, then its parents
         properties: dict[str, str] = {}
         while style_names[-1] in self.styles and len(style_names) < _MOST_REPEATED:
             style = self.styles[style_names[-1]]
@@ -82,8 +82,8 @@ class Markup:
         css = [f"{name}:{properties[_FO + name]}" for name in _CSS if _FO + name in properties]
         if properties.get(f"{TEXT}display") == "none":
             css.append("display:none")
-        lines = [properties.get(f"{STYLE}text-line-through-{part}") for part in ("style", "type")]
-        if any(lines) and "none" not in lines:
+        strikes = [properties.get(f"{STYLE}text-line-through-{part}") for part in ("style", "type")]
+        if any(strikes) and "none" not in strikes:
             css.append("text-decoration:line-through")
         html_names = (_HTML_OF_STYLE[name] for name in style_names if name in _HTML_OF_STYLE)
         shift = shift_of(properties.get(f"{STYLE}text-position", ""))
@@ -92,7 +92,7 @@ class Markup:
     def _element(self, element: "_Element") -> str:
         """Return an element as HTML, "" if it is counted as left out; a note waits for `take_notes`."""
         name = str(element.tag).rpartition("}")[2]
-        hiders = [element, *element.iterchildren(f"{TEXT}hidden-paragraph")]  # a field in it
+        hiders = [element, *element.iterchildren(f"{TEXT}hidden-paragraph")]  # it, or a field in it
         is_hidden = any(hider.get(f"{TEXT}is-hidden") == "true" for hider in hiders)
         if is_hidden or element.get(f"{TEXT}display") == "none" or name in _LEFT_OUT:
             self.omissions.add(_LEFT_OUT.get(name, "hidden"), "".join(map(str, element.itertext())))
