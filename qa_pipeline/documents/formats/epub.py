@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGE_TYPES = frozenset({"application/xhtml+xml", "text/html", "text/x-oeb1-document", ""})
-_DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]{0,1000}(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
+_DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]{0,1000}(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)  # `<!DOCTYPE a []>`
 _EMPTY_ELEMENT = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)[\s/])"
     r"([a-z][\w:-]*)((?:\s[^<>]*)?)/>",
@@ -42,7 +42,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     spine = [manifest.get(reference.get("idref", "")) for reference in package.iter("{*}itemref")]
     if None in spine or not spine:
         raise DocumentFailure("damaged", "the reading order is empty or names an unlisted file")
-    listed = {_path_of(item, folder): item for item in spine if item is not None}
+    listed = {_path_of(item, folder): item for item in spine if item is not None}  # in reading order
     chapters = {path: item for path, item in listed.items() if archive.find(path) is not None}
     if not chapters:
         raise DocumentFailure("damaged", "every file that the book lists is missing")
@@ -111,4 +111,4 @@ def _read_page(archive: Archive, path: str, item: "_Element", omissions: Omissio
         return []
     markup = _DOCTYPE.sub("", decode(archive.read(path), declared=True), count=1)
     markup = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", _MATHS_PREFIX.sub(r"\1", markup))
-    return read_fragment(markup, omissions, page=False)
+    return read_fragment(markup, omissions, removes_menus=False)

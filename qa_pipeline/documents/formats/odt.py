@@ -44,22 +44,22 @@ class Markup:
 
     def __init__(self, trees: "list[_Element]", omissions: Omissions) -> None:
         self.omissions = omissions
-        # automatic styles outside the content are those of headers and footers, under the same names
+        # the content (`trees[0]`) overrides; automatic styles elsewhere are those of headers and footers
         roots = [*(part for tree in trees[1:] for part in tree.iter(f"{OFFICE}styles")), trees[0]]
         self.styles = {
             style.get(f"{STYLE}name", ""): style for root in roots for style in root.iter(f"{STYLE}style")
         }
-        self.levels: dict[tuple[str, int], dict[str, str]] = {}  # attributes by list style, and level from 1
+        self.list_levels: dict[tuple[str, int], dict[str, str]] = {}  # attributes by style and level from 1
         lists = (part for root in roots for part in root.iter(f"{TEXT}list-style", f"{TEXT}outline-style"))
         for part in lists:
             name = _OUTLINE if part.tag == f"{TEXT}outline-style" else part.get(f"{STYLE}name", "")
             for level in part:
-                properties = {str(key): str(value) for key, value in level.items()}
-                self.levels[name, read_number(level.get(f"{TEXT}level"), 0)] = properties
-        self.open_lists: list[str] = []  # their styles
-        self.counts: defaultdict[str, dict[int, int]] = defaultdict(dict)  # by list style, then level
+                attributes = {str(key): str(value) for key, value in level.items()}
+                self.list_levels[name, read_number(level.get(f"{TEXT}level"), 0)] = attributes
+        self.open_lists: list[str] = []  # the styles of the lists around the text, the outermost first
+        self.counts: defaultdict[str, dict[int, int]] = defaultdict(dict)  # last numbers by style and level
         self.number = ""  # of the next paragraph
-        self.notes: list[str] = []
+        self.notes: list[str] = []  # as HTML
 
     def inside(self, element: "_Element") -> str:
         """Return the texts and elements inside an element as HTML."""
@@ -69,21 +69,21 @@ class Markup:
         return "".join(parts)
 
     def look_of(self, element: "_Element") -> tuple[str, str]:
-        """Return the HTML element of a style, "" for a plain one, and the CSS of it and its parents."""
-        names = (element.get(f"{space}style-name") for space in (TEXT, TABLE, _DRAW))
-        style_names = [next(filter(None, names), "")]  # the style, then its parents, which it overrides
+        """Return the HTML name of an element's style, such as `h1` or `sup`, "" for plain, and its CSS."""
+        own_names = (element.get(f"{space}style-name") for space in (TEXT, TABLE, _DRAW))
+        style_names = [next(filter(None, own_names), "")]  # the style, then its parents
         properties: dict[str, str] = {}
         while style_names[-1] in self.styles and len(style_names) < _MOST_REPEATED:
             style = self.styles[style_names[-1]]
             own = {str(key): str(value) for part in style for key, value in part.items()}
-            # behind a transparent style the ground of its parent shows
+            # a style overrides its parents, but behind a transparent style the ground of its parent shows
             properties = {key: value for key, value in own.items() if value != "transparent"} | properties
             style_names.append(style.get(f"{STYLE}parent-style-name", ""))
         css = [f"{name}:{properties[_FO + name]}" for name in _CSS if _FO + name in properties]
         if properties.get(f"{TEXT}display") == "none":
             css.append("display:none")
-        lines = [properties.get(f"{STYLE}text-line-through-{part}") for part in ("style", "type")]
-        if any(lines) and "none" not in lines:
+        strikes = [properties.get(f"{STYLE}text-line-through-{part}") for part in ("style", "type")]
+        if any(strikes) and "none" not in strikes:
             css.append("text-decoration:line-through")
         html_names = (_HTML_OF_STYLE[name] for name in style_names if name in _HTML_OF_STYLE)
         shift = shift_of(properties.get(f"{STYLE}text-position", ""))
@@ -92,7 +92,7 @@ class Markup:
     def _element(self, element: "_Element") -> str:
         """Return an element as HTML, "" if it is counted as left out; a note waits for `take_notes`."""
         name = str(element.tag).rpartition("}")[2]
-        hiders = [element, *element.iterchildren(f"{TEXT}hidden-paragraph")]
+        hiders = [element, *element.iterchildren(f"{TEXT}hidden-paragraph")]  # it, or a field in it
         is_hidden = any(hider.get(f"{TEXT}is-hidden") == "true" for hider in hiders)
         if is_hidden or element.get(f"{TEXT}display") == "none" or name in _LEFT_OUT:
             self.omissions.add(_LEFT_OUT.get(name, "hidden"), "".join(map(str, element.itertext())))
@@ -106,7 +106,7 @@ class Markup:
             return ""
         if name == "s":
             return " " * min(read_number(element.get(f"{TEXT}c"), 1), _MOST_REPEATED)
-        html_name, css = self.look_of(element)
+        html_of_style, css = self.look_of(element)
         inside = _SIGNS[name] if name in _SIGNS else self.inside(element)
         if name == "table-cell":
             columns, rows, repeats = (
@@ -115,12 +115,11 @@ class Markup:
             )
             cell = f'<td style="{css}" colspan="{columns}" rowspan="{rows}">{inside}</td>'
             return cell * min(repeats, _MOST_REPEATED)
-        if name in _HTML_NAMES:
-            if name != "span" or not html_name:  # a span may be raised (`sup`) or lowered
-                html_name = _HTML_NAMES[name]
+        shift = html_of_style if name == "span" else ""  # `sup` or `sub`
+        if html_name := shift or _HTML_NAMES.get(name):
             return f'<{html_name} style="{css}">{inside}</{html_name}>'
         if any(child.tag in (*_PARAGRAPHS, f"{TEXT}list") for child in element):
-            # a shape, which may be filled with anything
+            # a shape: it may be filled with anything, so the colour of its text hides nothing
             return f'<div style="{css or "background-image:unknown"}">{inside}</div>'
         return inside
 
@@ -135,7 +134,7 @@ class Markup:
             html_name = f"h{level}"
             if not self.open_lists and element.get(f"{TEXT}is-list-header") != "true":
                 number = self._count(_OUTLINE, level, element)
-        html_name = "p" if html_name in ("", "sub", "sup") else html_name
+        html_name = "p" if html_name in ("", "sub", "sup") else html_name  # shifted as a whole: no power
         return f'{notes}<{html_name} style="{css}">{escape(number)}{self.inside(element)}</{html_name}>'
 
     def _list(self, element: "_Element") -> str:
@@ -144,7 +143,8 @@ class Markup:
         style = element.get(f"{TEXT}style-name") or outer_style
         self.open_lists.append(style)
         level = len(self.open_lists)
-        if element.get(f"{TEXT}continue-numbering") != "true" and not element.get(f"{TEXT}continue-list"):
+        continues = element.get(f"{TEXT}continue-numbering") == "true" or element.get(f"{TEXT}continue-list")
+        if not continues:  # its level and deeper levels begin anew
             counts = self.counts[style].items()
             self.counts[style] = {depth: count for depth, count in counts if depth < level}
         items = []
@@ -157,24 +157,24 @@ class Markup:
         return f"<ul>{''.join(items)}</ul>"
 
     def _count(self, style: str, level: int, element: "_Element") -> str:
-        """Return the number of the next item or chapter of a level, such as `2.1 `; "" for a bullet."""
+        """Return the number of an item or chapter on a level, such as `2.1 `; "" for a bullet."""
         counts = self.counts[style]  # the last number by level
-        levels = {depth: self.levels.get((style, depth), {}) for depth in range(1, level + 1)}
-        starts = {depth: read_number(levels[depth].get(f"{TEXT}start-value"), 1) for depth in levels}
+        formats = {depth: self.list_levels.get((style, depth), {}) for depth in range(1, level + 1)}
+        starts = {depth: read_number(formats[depth].get(f"{TEXT}start-value"), 1) for depth in formats}
         following = counts[level] + 1 if level in counts else starts[level]
         counts[level] = read_number(element.get(f"{TEXT}start-value"), following)
         for deeper in [other for other in counts if other > level]:
             del counts[deeper]
-        own = levels[level]
-        if not own.get(f"{STYLE}num-format"):
+        own_format = formats[level]
+        if not own_format.get(f"{STYLE}num-format"):
             return ""
-        shown_levels = min(read_number(own.get(f"{TEXT}display-levels"), 1), level)  # 2 for `2.1`
+        shown_levels = min(read_number(own_format.get(f"{TEXT}display-levels"), 1), level)  # 2 for `2.1`
         parts = []
         for depth in range(level - shown_levels + 1, level + 1):
-            if form := levels[depth].get(f"{STYLE}num-format", ""):
+            if form := formats[depth].get(f"{STYLE}num-format", ""):  # such as `1`, `a` or `I`
                 number = counts.get(depth, starts[depth])
                 parts.append(numeral(number, _FORMS.get(form.lower(), "digits"), upper=form.isupper()))
-        prefix, suffix = (own.get(f"{STYLE}num-{name}", "") for name in ("prefix", "suffix"))
+        prefix, suffix = (own_format.get(f"{STYLE}num-{name}", "") for name in ("prefix", "suffix"))
         return f"{prefix}{'.'.join(parts)}{suffix}".strip() + " "
 
     def take_notes(self) -> str:
@@ -195,7 +195,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     # text without a colour is not always black, so the HTML reader must not compare it with its ground
     markup = f'<div style="color:unknown">{writer.inside(body)}{writer.take_notes()}</div>'
     check_length(len(markup) / 8, settings)  # an estimate, as most of it is tags and styles
-    blocks = read_fragment(markup, omissions, page=False)
+    blocks = read_fragment(markup, omissions, removes_menus=False)
     about = (holder for tree in trees for holder in tree.iter(f"{OFFICE}meta"))
     return read_file(about, blocks, omissions)
 

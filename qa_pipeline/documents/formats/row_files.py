@@ -36,8 +36,8 @@ _PARSERS = {"text": text.parse, "markdown": markdown.parse, "html": html.parse}
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a JSONL file; a broken line costs only that line."""
-    rows: dict[int, Mapping[str, object]] = {}
-    broken: list[str] = []
+    rows: dict[int, Mapping[str, object]] = {}  # by the number of the line
+    broken: list[str] = []  # the numbers of the lines
     omissions = Omissions()
     content = source.content.removeprefix(codecs.BOM_UTF8)  # JSON is UTF-8 (RFC 8259)
     for number, line in enumerate(content.split(b"\n"), start=1):
@@ -48,7 +48,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             value = json.loads(line.decode(), parse_int=str, parse_float=str, parse_constant=str)
         except (ValueError, RecursionError):
             value = None
-        if value is None or is_too_deep(value, _DEEPEST):
+        if value is None or is_too_deep(value, _DEEPEST):  # `null` has no text either
             broken.append(str(number))
             omissions.add("broken_line", line.decode(errors="replace"))
         elif isinstance(value, dict):
@@ -110,11 +110,11 @@ def _take_first(fields: dict[str, object], names: Sequence[str]) -> tuple[str, s
 def _section(
     number: int, fields: dict[str, object], omissions: Omissions, settings: DocumentSettings
 ) -> list[Block]:
-    """Return a row as a heading, short fields as `name: value`, and its body; empties `fields` of both."""
-    title = _take_first(fields, _TITLE)
-    heading = title[1].strip() if title else f"Row {number}"
-    content = _take_first(fields, _BODY)
-    body = _read_body(*content, omissions, settings) if content else []
+    """Return a row as a heading, its body, and between them the other fields as `name: value`."""
+    title_field = _take_first(fields, _TITLE)  # its name and text, taken out of `fields`
+    heading = title_field[1].strip() if title_field else f"Row {number}"
+    body_field = _take_first(fields, _BODY)
+    body = _read_body(*body_field, omissions, settings) if body_field else []
     lines = [f"{name}: {value}" if name else value for name, value in _flatten(fields, "", omissions)]
     about = [Block("paragraph", "\n".join(lines))] if lines else []
     return [Block("heading", heading, _ROW_LEVEL), *about, *body]
@@ -152,7 +152,7 @@ def _flatten(value: object, name: str, omissions: Omissions) -> Iterator[tuple[s
 
 def _write_value(value: object, omissions: Omissions) -> str:
     if isinstance(value, bytes):
-        omissions.count("binary_value", 1, 0)
+        omissions.add("binary_value")
     if value is None or isinstance(value, bytes):
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value).strip()

@@ -65,11 +65,11 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
             lines.append(_write_row(filled, names))
         elif is_caption:
             lines.append(first_cell.text)
-        elif heads and not used:  # a further row of names, some of which may span the row above too
-            above = set(map(id, heads[-1]))
+        elif heads and not used:  # a further row of names: `2023` over `Sales` is `2023 Sales`
+            above = set(map(id, heads[-1]))  # a cell over both rows is the same object
             added = ("" if id(cell) in above else cell.text for cell in row)
-            joined = zip_longest(names, added, fillvalue="")
-            names = [upper if upper == lower else f"{upper} {lower}".strip() for upper, lower in joined]
+            pairs = zip_longest(names, added, fillvalue="")
+            names = [upper if upper == lower else f"{upper} {lower}".strip() for upper, lower in pairs]
             heads.append(row)
         else:
             unused += _find_unused(heads, used)
@@ -89,17 +89,18 @@ def _find_unused(heads: Sequence[Sequence[Cell]], used: Set[int]) -> list[str]:
 
 def _expand(rows: Sequence[Sequence[Cell]]) -> Iterator[list[Cell]]:
     """Yield the rows with spanning cells in all their columns and rows; a cell over another is in doubt."""
-    spanning: dict[int, tuple[Cell, int]] = {}  # by column: the last tall cell, and the first row below it
+    spanning: dict[int, tuple[Cell, int]] = {}  # by column: the last tall cell, and the row below it
     repeats_left = _MOST_REPEATED
     for number, row in enumerate(rows):
         from_above = spanning.items() if repeats_left > 0 else ()
-        line = {column: cell for column, (cell, end) in from_above if number < end}
+        line = {column: cell for column, (cell, row_below) in from_above if number < row_below}
         repeats_left -= len(line)
         column = 0
         for given in row:
             while column in line:
                 column += 1
-            columns = range(column, column + max(1, min(given.columns, _WIDEST - column)))
+            width = max(1, min(given.columns, _WIDEST - column))
+            columns = range(column, column + width)
             is_over_another = not line.keys().isdisjoint(columns)
             cell = replace(given, text=given.text + SIGNS["table"]) if is_over_another else given
             line |= dict.fromkeys(columns, cell)
@@ -130,7 +131,7 @@ _LONGEST_NAME = 100  # characters of the name of a column; a longer text is a va
 _MOSTLY = 0.8  # of the cells of a column: some are blank, or a word such as "none"
 _YEAR = re.compile(r"(?:1[89]|20|21)\d\d")
 _BETWEEN_DIGITS = str.maketrans("", "", " .,:;/-+−%'’()€$£")
-_COMMON_NAMES = frozenset(of_all("layout.columns"))
+_COMMON_NAMES = frozenset(of_all("layout.columns"))  # in lower case, such as `first_name`
 
 
 def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_be_keys: bool = False) -> bool:
@@ -146,15 +147,16 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_b
         if name
     }
     name_count = sum(map(bool, first))
-    words = [name.casefold() for name in columns]
-    are_different = len(set(words)) == name_count
-    if 2 * name_count <= len(first) or not are_different or not any(columns.values()):
+    lowercase_names = [name.casefold() for name in columns]
+    fill_most_columns = 2 * name_count > len(first)
+    are_different = len(set(lowercase_names)) == name_count
+    if not (fill_most_columns and are_different and any(columns.values())):
         return False
     if all(map(_is_figure, columns)) or not all(starmap(_could_name, columns.items())):
         return False
     if any(_share_of(values, _is_figure) >= _MOSTLY for values in columns.values()):
         return True
-    common_names = [word for word in words if {word, word.replace(" ", "_")} & _COMMON_NAMES]
+    common_names = [name for name in lowercase_names if {name, name.replace(" ", "_")} & _COMMON_NAMES]
     if may_be_keys:
         return len(below) > 1 and len(common_names) == name_count
     return 2 * len(common_names) >= name_count
@@ -168,6 +170,7 @@ def _could_name(name: str, column: Sequence[str]) -> bool:
         return True
     if name[0].isalpha():  # a code, such as Q1 over plain figures
         return not any(value[0].isalpha() for value in column)
+    # a year may name a column, unless the values are years too
     return bool(_YEAR.fullmatch(name)) and _share_of(column, _YEAR.fullmatch) < _MOSTLY
 
 
@@ -209,10 +212,8 @@ def read_ruled(lines: Sequence[str]) -> list[list[Cell]] | None:
     if len(lines) < 3 or not _RULE.fullmatch(lines[1].strip()):
         return None
     starts = [match.start() for match in re.finditer("-+", lines[1])]
-    ends = [*starts[1:], None]
-    names, _, *body = [
-        [line[start:end].strip() for start, end in zip(starts, ends, strict=True)] for line in lines
-    ]
+    columns = list(zip(starts, [*starts[1:], None], strict=True))  # their first characters and ends
+    names, _, *body = [[line[start:end].strip() for start, end in columns] for line in lines]
     return _with_names(names, body)
 
 

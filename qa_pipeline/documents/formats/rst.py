@@ -70,7 +70,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         document.walkabout(translator)
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
-    blocks = read_fragment("".join(translator.body), omissions, page=False)
+    blocks = read_fragment("".join(translator.body), omissions, removes_menus=False)
     return ParsedFile(tuple(blocks), left_out=omissions.record())
 
 

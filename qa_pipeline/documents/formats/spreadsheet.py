@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure, check_rows
@@ -48,9 +48,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             cells = (cell for row in sheet.rows.values() for cell in row.values())
             omissions.add("hidden", "".join(cell.text for cell in cells))
             continue
-        section: list[Block] = []
-        for table in _find_tables(sheet):
-            section += _write_table(table, settings, omissions)
+        tables = (_write_table(table, settings, omissions) for table in _find_tables(sheet))
+        section = list(chain.from_iterable(tables))
         if section and not (visible_sheets == 1 and _UNNAMED.fullmatch(sheet.name)):
             blocks.append(Block("heading", sheet.name, 2))
         blocks += section
@@ -93,14 +92,8 @@ def _write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: O
     """Yield a table as lines; single cells above it, such as its caption, are paragraphs."""
     body_start = 0
     if max(map(len, table), default=0) >= _PREAMBLE_FROM:
-        # A merged cell is the same object in its columns. Alone in its row it is a title above the table, or
-        # the first row of the table if the first column is blank.
-        first_rows_of_body = (
-            number
-            for number, row in enumerate(table[: 2 * SAMPLE_ROWS])
-            if not _is_single(row) or (not row[0].text and _has_merged(row))
-        )
-        body_start = next(first_rows_of_body, 0)
+        first_rows = enumerate(table[: 2 * SAMPLE_ROWS])
+        body_start = next((number for number, row in first_rows if not _is_title(row)), 0)
     for row in table[:body_start]:
         yield Block("paragraph", next(cell.text for cell in row if cell.text))
     body = table[body_start:]
@@ -111,19 +104,26 @@ def _write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: O
         is_caption = len(row) > 1 and all(cell is row[0] for cell in row)
         is_head = number < head_rows or is_caption
         heads = {id(cell): replace(cell, header=True) for cell in row} if is_head else {}
-        cells.append([heads.get(id(cell), cell) for cell in row])  # a merged cell stays the same object
-        if head_rows:  # each value is written after the name of its column
+        cells.append([heads.get(id(cell), cell) for cell in row])  # a row's merged cell stays the same object
+        if head_rows:  # each value is written after a name, at least that in the first row
             length += sum(len(name.text) for name, cell in zip(body[0], row, strict=False) if cell.text)
             check_length(length, settings)
     for line in counted_lines(cells, omissions):
         yield Block("table_row", line)
 
 
+def _is_title(row: _Row) -> bool:
+    """Return True if a row is a title above a table: a single cell, but not a merged cell after a blank."""
+    return _is_single(row) and (row[0].text != "" or not _has_merged(row))
+
+
 def _is_single(row: _Row) -> bool:
+    """Return True if a row has a single cell with text; a merged cell is the same object in its columns."""
     return len({id(cell) for cell in row if cell.text}) == 1
 
 
 def _has_merged(row: _Row) -> bool:
+    """Return True if a cell with text covers several columns."""
     return any(cell.text and cell is following for cell, following in pairwise(row))
 
 
@@ -167,8 +167,8 @@ def _choose_delimiter(text: str) -> str:
     for delimiter in _DELIMITERS:
         reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)
         with suppress(csv.Error):  # its quotes do not pair up
-            widths = Counter(len(row) for row in islice(reader, SAMPLE_ROWS) if row)
-            ((width, count),) = widths.most_common(1) or [(0, 0)]  # cells, and rows with so many
-            shares[delimiter] = count / widths.total() if width > 1 else 0.0
+            widths = Counter(len(row) for row in islice(reader, SAMPLE_ROWS) if row)  # numbers of cells
+            width = max(widths, key=widths.__getitem__, default=0)  # the most frequent
+            shares[delimiter] = widths[width] / widths.total() if width > 1 else 0.0
     best = max(_DELIMITERS, key=shares.__getitem__)
     return best if shares[best] >= _LEAST_SHARE else _NO_DELIMITER

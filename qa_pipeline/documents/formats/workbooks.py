@@ -33,6 +33,7 @@ _LAST_COLUMN = 16_384  # of an XLSX sheet
 _HIDING = frozenset({"collapse", "filter"})
 _LOCAL_FORMATS = frozenset({*range(5, 9), *range(37, 45)})  # currency and brackets depend on the country
 _WHITES = (("theme", 0), ("indexed", 1), ("indexed", 9), ("rgb", "FFFFFFFF"), ("rgb", "00FFFFFF"))
+"""Types and values of white: colour 0 of a theme is its paper, and 1 and 9 are white in the palette."""
 
 
 @dataclass
@@ -51,7 +52,7 @@ class Sheet:
     hidden_columns: set[int] = field(default_factory=set)
     length: int = 0
 
-    def count(self, text: str, settings: DocumentSettings) -> None:
+    def add_length(self, text: str, settings: DocumentSettings) -> None:
         """Refuse a sheet whose cells, hidden ones included, are too long: a shared text may fill them."""
         self.length += len(text)
         check_length(self.length, settings, "a sheet")
@@ -95,12 +96,13 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
             omissions.add("comment", cell.comment.text)
         if cell.value is None:
             continue
-        sheet.count(str(cell.value), settings)
+        sheet.add_length(str(cell.value), settings)
         text = _show(cell, omissions)
         colour = cell.font.color
         is_white = colour is not None and not colour.tint and (colour.type, colour.value) in _WHITES
         is_blended = is_white and has_plain_ground and cell.fill.fill_type is None
-        if not text or is_blended or row in sheet.hidden_rows or column in sheet.hidden_columns:
+        is_hidden = row in sheet.hidden_rows or column in sheet.hidden_columns
+        if not text or is_blended or is_hidden:
             omissions.add("hidden", text or str(cell.value))
         elif cell.font.strike:
             omissions.add("deleted_text", text)
@@ -140,9 +142,9 @@ def _read_ods_table(table: "_Element", writer: odt.Markup, settings: DocumentSet
     first_row = 0
     for row in table.iter(f"{odt.TABLE}table-row"):
         repeats = _number(row, "rows-repeated")
-        numbers = range(first_row, first_row + min(repeats, _MOST_REPEATED))
+        row_numbers = range(first_row, first_row + min(repeats, _MOST_REPEATED))
         if row.get(f"{odt.TABLE}visibility") in _HIDING:
-            sheet.hidden_rows.update(numbers)
+            sheet.hidden_rows.update(row_numbers)
         first_column = 0
         for cell in row.iterchildren(f"{odt.TABLE}table-cell", f"{odt.TABLE}covered-table-cell"):
             bottom = first_row + _number(cell, "rows-spanned") - 1
@@ -151,15 +153,15 @@ def _read_ods_table(table: "_Element", writer: odt.Markup, settings: DocumentSet
                 sheet.merged.append((first_row, first_column, bottom, right))
             text = _ods_text(cell, writer)
             width = _number(cell, "columns-repeated")
-            columns = range(first_column, first_column + min(width, _MOST_REPEATED))
+            columns = range(first_column, first_column + min(width, _MOST_REPEATED)) if text else ()
             is_covered = cell.tag == f"{odt.TABLE}covered-table-cell"
-            for column_number in columns if text else ():
-                sheet.count(text * len(numbers), settings)
-                if is_covered or first_row in sheet.hidden_rows or column_number in sheet.hidden_columns:
+            for column in columns:
+                sheet.add_length(text * len(row_numbers), settings)
+                if is_covered or first_row in sheet.hidden_rows or column in sheet.hidden_columns:
                     writer.omissions.add("hidden", text)
                     continue
-                for number in numbers:
-                    sheet.rows.setdefault(number, {})[column_number] = Cell(text)
+                for number in row_numbers:
+                    sheet.rows.setdefault(number, {})[column] = Cell(text)
             first_column += width
         first_row += repeats
     return sheet
@@ -170,15 +172,16 @@ def _ods_text(cell: "_Element", writer: odt.Markup) -> str:
     if all(line.tag == f"{odt.TEXT}p" and not len(line) for line in cell):  # reading it as HTML is slow
         text = " ".join(" ".join(line.text or "" for line in cell).split())
     else:
-        blocks = read_fragment(writer.inside(cell), writer.omissions, page=False)
+        blocks = read_fragment(writer.inside(cell), writer.omissions, removes_menus=False)
         text = " ".join(" ".join(block.text for block in blocks).split())
-    if text and "line-through" in writer.look_of(cell)[1]:
+    if text and "line-through" in writer.look_of(cell)[1]:  # in its CSS
         writer.omissions.add("deleted_text", text)
         return ""
     return text
 
 
 def _hidden_ods_columns(table: "_Element") -> set[int]:
+    """Return the numbers of the hidden columns, from 0."""
     hidden: set[int] = set()
     first = 0
     for column in table.iter(f"{odt.TABLE}table-column"):
@@ -190,6 +193,7 @@ def _hidden_ods_columns(table: "_Element") -> set[int]:
 
 
 def _number(element: "_Element", name: str) -> int:
+    """Return a number such as `number-columns-repeated` of an element, by default 1."""
     return read_number(element.get(f"{odt.TABLE}number-{name}"), 1)
 
 
@@ -199,7 +203,8 @@ _SECTION = re.compile(r'((?:"[^"]*"|\\.|\[[^\[\]]*\]|[^;])*)(?:;|$)')  # of `pos
 _SHAPE = re.compile(r"[^0#?.,eE@/]*(?P<whole>[0#?][0#?,]*(?<!,))?(?:\.(?P<decimals>[0#?]+))?[^0#?.,eE@/]*")
 """The digits of a section without literals, such as `#,##0.00`; fractions and exponents do not match."""
 _LONGEST = 200  # characters of a format: longer texts are no format, and slow for each cell
-_LARGEST = 1e21
+_LARGEST = 1e21  # larger numbers are written plain
+_LARGEST_EXACT = 1e15  # 15 digits of a float are certain
 
 
 def show_number(value: float, form: str) -> str:
@@ -208,8 +213,8 @@ def show_number(value: float, form: str) -> str:
     An empty text is hidden by the format. Signs are those of English; colours and widths are ignored.
     Examples: 0.05 in `0.0%` is `5.0%`, 99.5 in `[$€-407] #,##0.00` is `€ 99.50`.
     """
-    plain = str(int(value)) if abs(value) < 1e15 and value == int(value) else f"{value:.15g}"
-    has_condition = re.search(r"\[[<>=]", form) is not None
+    plain = str(int(value)) if abs(value) < _LARGEST_EXACT and value == int(value) else f"{value:.15g}"
+    has_condition = re.search(r"\[[<>=]", form) is not None  # such as `[>100]`
     if form in ("", "General") or len(form) > _LONGEST or abs(value) > _LARGEST or has_condition:
         return plain
     positive, *others = _SECTION.findall(form)[:-1]  # the last match is the empty end
@@ -218,22 +223,22 @@ def show_number(value: float, form: str) -> str:
         section = others[0]
     elif value == 0 and len(others) > 1:
         section = others[1]
-    text = _fill(value, section)
+    text = _fill_section(value, section)
     if text is None:
         return plain
-    has_own_sign = section is not positive and text != _fill(value, positive)  # `(0)`, but not `[Red]0`
     is_negative = value < 0 and any(digit in text for digit in "123456789")  # -0.001 may be shown as 0.00
-    return f"-{text}" if is_negative and not has_own_sign else text
+    # the second section of `0;(0)` has a sign of its own, that of `0;[Red]0` looks like the first
+    return f"-{text}" if is_negative and text == _fill_section(value, positive) else text
 
 
-def _fill(value: float, section: str) -> str | None:
-    """Return a number in a section of a format, 0.05 in `0.0%` as `5.0%`; None for an unknown section."""
+def _fill_section(value: float, section: str) -> str | None:
+    """Return a number without its sign in a section such as `0.0%`; None for an unknown section."""
     # blanks keep the offsets of the digits
     without_literals = _LITERAL.sub(lambda literal: " " * len(literal[0]), section)
     shape = _SHAPE.fullmatch(without_literals)
     if shape is None:
         return None
-    whole, decimals = shape["whole"] or "", shape["decimals"] or ""
+    whole, decimals = shape["whole"] or "", shape["decimals"] or ""  # such as `#,##0` and `0#`
     if not whole and not decimals:
         return _unquote(section)
     try:
@@ -242,8 +247,9 @@ def _fill(value: float, section: str) -> str | None:
     except InvalidOperation:  # more digits than any program shows
         return None
     digits, _, fraction = f"{rounded:{',' if ',' in whole else ''}f}".partition(".")
-    least = len(decimals.rstrip("#?"))  # digits that are shown even if they are 0
-    fraction = fraction[:least] + fraction[least:].rstrip("0")
+    least_decimals = len(decimals.rstrip("#?"))  # those that are shown even if they are 0
+    fraction = fraction[:least_decimals] + fraction[least_decimals:].rstrip("0")
+    # `000` shows 7 as `007`, and `#.0` shows 0.5 as `.5`
     digits = ("" if digits == "0" else digits).rjust(whole.count("0"), "0")
     start = shape.start("whole") if whole else shape.start("decimals") - 1  # at the point
     end = shape.end("decimals") if decimals else shape.end("whole")
@@ -256,18 +262,19 @@ def _unquote(text: str) -> str:
 
 
 def show_moment(moment: date | time | timedelta, form: str) -> str:
-    """Return a date, time or duration in the order of ISO 8601, as far as its format shows it."""
+    """Return a date, time or duration in ISO 8601, as far as its format shows it: `2024-05` by `mmm yyyy`."""
     if isinstance(moment, timedelta):
         total = int(moment.total_seconds())
         minutes, seconds = divmod(abs(total), 60)
         return f"{'-' if total < 0 else ''}{minutes // 60}:{minutes % 60:02}:{seconds:02}"
-    letters = set("ymdhs").intersection(_LITERAL.sub("", form).lower())  # none of `General` or `@`
+    letters = set("ymdhs").intersection(_LITERAL.sub("", form).lower())  # empty for `General`
     clock = f"{moment:%H:%M:%S}" if isinstance(moment, datetime | time) else ""
     shows_only_clock = letters.isdisjoint("yd") and not letters.isdisjoint("hs")  # `m` alone is a month
     if isinstance(moment, time) or (isinstance(moment, datetime) and shows_only_clock):
         return clock
     day = moment.isoformat()[:10]
-    if letters == {"m"} or ("y" in letters and "d" not in letters):  # `mmm` and `mmm yyyy` show no day
+    hides_day = letters == {"m"} or ("y" in letters and "d" not in letters)  # `mmm` and `mmm yyyy`
+    if hides_day:
         day = day[:7] if "m" in letters else day[:4]
     shows_clock = "h" in letters or (not letters and clock != "00:00:00")
     return f"{day} {clock}" if clock and shows_clock else day

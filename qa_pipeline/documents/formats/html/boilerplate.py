@@ -28,17 +28,17 @@ _MOST_PLAIN, _MOST_LINKS = 1000, 2000  # letters and links: boxes around a box w
 
 def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
     """Remove boxes below `root` that contain only navigation, inner boxes first."""
-    around_content = {root.mem_id}  # ids of boxes with content in them
+    around_content = {root.mem_id}  # ids of boxes that stay without a test, as a box in them is content
     for box in reversed(root.css(_BOXES)):
-        links = [] if box.mem_id in around_content else box.css("a[href]")
-        if not links:
+        if box.mem_id in around_content or not (links := box.css("a[href]")):
             continue
-        linked = _count_letters(links)  # letters in links; `plain` are those beside links and headings
-        plain = _count_letters([box]) - linked - _count_letters(box.css(_HEADINGS_WITHOUT_LINK))
+        linked_letters = _count_letters(links)
+        heading_letters = _count_letters(box.css(_HEADINGS_WITHOUT_LINK))
+        plain_letters = _count_letters([box]) - linked_letters - heading_letters
         has_prose = any(part.text().strip() for part in box.css(_PROSE) if part.mem_id != box.mem_id)
-        if _is_navigation(box, links, linked, plain, has_prose):
+        if _is_navigation(box, links, linked_letters, plain_letters, has_prose):
             remove([box], omissions, "navigation")
-        elif has_prose or plain > _MOST_PLAIN or len(links) > _MOST_LINKS:
+        elif has_prose or plain_letters > _MOST_PLAIN or len(links) > _MOST_LINKS:
             ancestor = box.parent
             while ancestor is not None and ancestor.mem_id not in around_content:
                 around_content.add(ancestor.mem_id)
@@ -50,22 +50,22 @@ def _count_letters(nodes: "list[LexborNode]") -> int:
 
 
 def _is_navigation(
-    box: "LexborNode", links: "list[LexborNode]", linked: int, plain: int, has_prose: bool
+    box: "LexborNode", links: "list[LexborNode]", linked_letters: int, plain_letters: int, has_prose: bool
 ) -> bool:
     """Return True if a box with links is navigation.
 
     Its only text is links within the page, or links fill a `div` or `section` without prose, or several links
     follow at most a label such as `Available Languages:`. A list of links to other pages is content.
-    `linked` and `plain` count the letters inside and outside links; headings in links make `plain` negative.
+    `plain_letters` are those outside links and headings; headings inside links are subtracted twice.
     """
     stays_on_page = all((link.attributes["href"] or "").startswith("#") for link in links)
-    if plain <= 0 and stays_on_page:
+    if plain_letters <= 0 and stays_on_page:
         return True
     if box.tag in ("ul", "ol") or has_prose:
         return False
-    if box.tag != "p" and linked >= _LINKED_SHARE * (linked + plain):
+    if box.tag != "p" and linked_letters >= _LINKED_SHARE * (linked_letters + plain_letters):
         return True
-    if plain > _LONGEST_LABEL:
+    if plain_letters > _LONGEST_LABEL:
         return False
     label = box.text()
     for link in links:
@@ -96,7 +96,7 @@ _KINDS_OF_A_PAGE = {
         "header:not(:has(h1, h2)), div#header:not(:has(h1, h2))"
     ),
 }
-_HIDING = re.compile(
+_HIDING = re.compile(  # such as `display:none`, `font-size:0` and `left:-9999px`
     r"(?<![\w-])(?:display\s*:\s*none\b|visibility\s*:\s*(?:hidden|collapse)\b"
     r"|opacity\s*:\s*0*(?:\.0*)?%?\s*(?:[;!]|$)"
     r"|font-size\s*:\s*(?:0*(?:\.0*)?(?:r?em|%)?|0*(?:\.\d+)?(?:px|pt)?|1(?:\.[0-2]\d*)?px)\s*(?:[;!]|$)"
@@ -118,28 +118,29 @@ _SEEN = 16  # of 255: colours closer than that look alike
 _TAG = re.compile(r"<[^<>]*>")
 
 
-def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bool = True) -> None:
-    """Mark shifted text; remove hidden, deleted and repeated parts, and with `page` menus and asides."""
+def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, removes_menus: bool = True) -> None:
+    """Mark shifted text; remove hidden, deleted and repeated parts, and if `removes_menus` also asides."""
     for node in tree.css("template"):
-        # It keeps its text in a tree apart, where elements around it do not see it.
+        # its text is in a tree of its own, which `remove` does not see
         omissions.add("script", _TAG.sub("", node.html or ""))
         node.decompose()
     _write_widgets(tree)
-    styles = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]
+    styles = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]  # with their CSS
     for name, css_name in _ATTRIBUTES.items():
         styles += [(node, f"{css_name}:{node.attributes[name]}") for node in tree.css(f"[{name}]")]
     hidden = [node for node, style in styles if _HIDING.search(style)] + _find_blended(tree, styles)
     for node, style in styles:
-        # between these signs `settle` writes it, as text of `sup` and `sub`
+        # the reader puts the same signs around the text of `sup` and `sub`
         if node.tag in _INSIDE_LINES and (match := _SHIFTED.search(style)):
             node.insert_before(RAISED if match["up"] else LOWERED)
             node.insert_after(LEVEL)
     remove([node for node, style in styles if "line-through" in style.lower()], omissions, "deleted_text")
     remove(hidden, omissions, "hidden")
     candidates = ((node, node.text()) for node in tree.css(_NOTE_MARKS))
+    # a mark without letters and digits is an arrow or the like
     marks = [node for node, text in candidates if is_mark(text) or not any(map(str.isalnum, text))]
     remove(marks, omissions, "footnote_mark")
-    for kinds in (_KINDS, _KINDS_OF_A_PAGE) if page else (_KINDS,):
+    for kinds in (_KINDS, _KINDS_OF_A_PAGE) if removes_menus else (_KINDS,):
         for kind, selector in kinds.items():
             remove(tree.css(selector), omissions, kind)
     for node in tree.css("img"):
@@ -187,7 +188,7 @@ def _nearest(node: "LexborNode", colours: Mapping[int, str], default: str) -> st
 
 @lru_cache(maxsize=1024)
 def looks_alike(first: str, second: str) -> bool:
-    """Return True if two colours of CSS look the same; False for unknown values."""
+    """Return True if two colours of CSS look the same; False for unknown and transparent colours."""
     from PIL import ImageColor
 
     try:
@@ -231,7 +232,7 @@ def _write_widgets(tree: "LexborHTMLParser") -> None:
         if visible(cell.text()) <= sum(visible(drawing.text()) for drawing in cell.css("svg")):
             _write_icons(cell)
     for heading in tree.css(_BOX_HEADINGS):
-        heading.attrs["class"] = "admonition-title"
+        heading.attrs["class"] = "admonition-title"  # by which the reader knows the label of a box
     for label, panel in _tabs(tree):
         panel.inner_html = f'<p class="admonition-title">{escape(label)}</p>{panel.inner_html or ""}'
         for name in ("hidden", "style"):  # only the chosen tab is visible
@@ -243,22 +244,23 @@ def _write_icons(cell: "LexborNode") -> None:
     """Replace the content of a cell by the names of its icons, such as `yes`."""
     names = []
     for icon in cell.css(_ICONS):
-        stated = (icon.attributes.get(name) for name in ("alt", "aria-label", "title"))
+        stated = (icon.attributes.get(attribute) for attribute in ("alt", "aria-label", "title"))
         titles = (title.text() for title in icon.css("title"))
-        names.append(" ".join(next(filter(None, chain(stated, titles)), "").split()))
-    if any(names):
-        cell.inner_html = escape(", ".join(dict.fromkeys(filter(None, names))))
+        name = next(filter(None, chain(stated, titles)), "")
+        names.append(" ".join(name.split()))
+    if different_names := dict.fromkeys(filter(None, names)):
+        cell.inner_html = escape(", ".join(different_names))
 
 
 def _tabs(tree: "LexborHTMLParser") -> Iterator[tuple[str, "LexborNode"]]:
     """Yield each panel of tabs with the label of its tab, which is taken out of the page."""
-    for selector, label, panel in (
+    for row_selector, label_selector, panel_selector in (
         ("[role=tablist]", "[role=tab]", "[role=tabpanel]"),
         (".tabbed-labels", "label", ".tabbed-block"),
     ):
-        for row in tree.css(selector):
-            labels = [node.text().strip() for node in row.css(label)]
-            panels = [] if row.parent is None else row.parent.css(panel)
+        for row in tree.css(row_selector):
+            labels = [node.text().strip() for node in row.css(label_selector)]
+            panels = [] if row.parent is None else row.parent.css(panel_selector)
             if labels and len(labels) == len(panels):
                 row.decompose()
                 yield from zip(labels, panels, strict=True)

@@ -33,8 +33,7 @@ _NO_END_TAG = frozenset({
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse an HTML file."""
-    markup = decode(source.content, declared=True)
-    tree = parse_tree(markup)
+    tree = parse_tree(decode(source.content, declared=True))
     declared = _describe(tree)
     omissions = Omissions()
     count_comments(tree, omissions)
@@ -42,14 +41,14 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return ParsedFile(blocks=tuple(blocks), left_out=omissions.record(), **declared)
 
 
-def read_fragment(markup: str, omissions: Omissions, *, page: bool = True) -> list[Block]:
-    """Return the blocks of HTML inside another format; all of it counts as content.
+def read_fragment(markup: str, omissions: Omissions, *, removes_menus: bool = True) -> list[Block]:
+    """Return the blocks of HTML inside another format, without a search for the main content.
 
-    `page` removes menus and asides, as on a page of a site. Raises a DocumentFailure (`nested_too_deep`).
+    `removes_menus` removes asides too, as on a page of a site. Raises a DocumentFailure (`nested_too_deep`).
     """
     tree = parse_tree(markup)
     count_comments(tree, omissions)
-    remove_furniture(tree, omissions, page=page)
+    remove_furniture(tree, omissions, removes_menus=removes_menus)
     return read_blocks(tree.body, omissions) if tree.body is not None else []
 
 
@@ -105,7 +104,7 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
         return []
     remove_furniture(tree, omissions)
     text = body.text()
-    candidates = (nodes[0] for nodes in map(body.css, _MAIN) if len(nodes) == 1)  # several are parts of it
+    candidates = (nodes[0] for nodes in map(body.css, _MAIN) if len(nodes) == 1)  # several are mere parts
     main = next((node for node in candidates if len(node.text()) >= _LEAST_SHARE * len(text)), body)
     if main is not body:
         around = visible(text) - visible(main.text())

@@ -174,9 +174,9 @@ class Reader:
         self.is_code = code is not None and code.text().strip() == node.text().strip()
         if tag == "p" or tag in HEADINGS:
             self.is_label = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
-            self.level = 0 if self.is_label else HEADINGS.get(tag, self.level)
+            self.level = 0 if self.is_label else HEADINGS.get(tag, self.level)  # a `p` keeps it
         elif tag in LISTS:
-            self._write_terms()  # as a description that begins with a list cannot take them
+            self._write_terms()  # a description that begins with a list cannot begin with its terms
             self._write_marker()
             self.lists.append(_start_list(node) if tag == "ol" else None)
             self.is_new_item = False
@@ -234,7 +234,7 @@ def read_blocks(root: "LexborNode", omissions: Omissions, depth: int = 0) -> lis
         elif tag == "math":
             formula = fragment_fromstring(node.html or "")
             reader.text(write_formula(formula, omissions, node.text()))
-        elif tag == "table" and (depth or not _is_layout(node)):  # in a cell all are data
+        elif tag == "table" and (depth or not _is_layout(node)):  # a table in a cell is always data
             reader.table(_read_table(node, omissions, depth))
         elif not tag.startswith(("-", "_", "!")):  # comments and the like
             reader.open(tag, node)
@@ -263,20 +263,20 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
 
 
 def _mark_heads(rows: Sequence[Sequence[Cell]], head_count: int) -> list[list[Cell]]:
-    """Return the rows with plain cells for data written in `th`, and header cells for titles.
+    """Return the rows with header cells for titles, and plain cells for rows of data written in `th`.
 
-    A title fills the width of the table; `head_count` rows are in `thead`.
+    A title is a cell over the whole width of the table; `head_count` rows are in `thead`.
     """
     marked: list[list[Cell]] = []
     width = max((sum(cell.columns for cell in row) for row in rows), default=0)
     has_head = head_count > 0
     for number, row in enumerate(rows):
         is_title = len(row) == 1 and width > 1 and row[0].columns == width
-        is_head = len(row) > 1 and all(cell.header for cell in row if cell.text)
+        is_all_headers = len(row) > 1 and all(cell.header for cell in row if cell.text)
         is_below_head = has_head and number >= head_count
-        is_data = is_head and is_below_head and not _is_further_head(marked, row)
+        is_data = is_all_headers and is_below_head and not _is_further_head(marked, row)
         marked.append([replace(cell, header=is_title) if is_title or is_data else cell for cell in row])
-        has_head = has_head or is_head
+        has_head = has_head or is_all_headers
     return marked
 
 
@@ -290,8 +290,10 @@ def _is_further_head(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bo
     if is_directly_below and any(cell.columns > 1 or cell.rows > 1 for cell in above[-1]):
         return True
     texts = [cell.text for cell in row[1:] if cell.text]  # the first cell may name the row
-    if is_directly_below or not texts:
-        return texts != [] and all(text[0] in "([" for text in texts)
+    if not texts:
+        return False
+    if is_directly_below:
+        return all(text[0] in "([" for text in texts)
     return not any(_DIGIT.search(text) and not _YEAR.fullmatch(text) for text in texts)
 
 
@@ -314,10 +316,8 @@ def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int, is_head: bo
     """Return a cell with its blocks on a single line, list items joined by commas."""
     columns = _read_integer(cell.attributes.get("colspan")) or 1
     rows = _read_integer(cell.attributes.get("rowspan")) or 1
-    if depth < _DEEPEST_TABLE:
-        blocks = read_blocks(cell, omissions, depth + 1)
-    else:
-        blocks = [Block("paragraph", cell.text())]
+    is_too_deep = depth >= _DEEPEST_TABLE
+    blocks = [Block("paragraph", cell.text())] if is_too_deep else read_blocks(cell, omissions, depth + 1)
     parts: list[str] = []
     for kind, group in groupby(blocks, attrgetter("kind")):
         texts = [f"{block.marker or ''} {block.text}".strip() for block in group]
@@ -338,11 +338,10 @@ def _is_layout(table: "LexborNode") -> bool:
 
 def _start_list(node: "LexborNode") -> OrderedList | None:
     """Return an `ol` with its numbers, or None if it counts down."""
-    attributes = node.attributes
-    kind = attributes.get("type") or "1"
-    if "reversed" in attributes:
+    if "reversed" in node.attributes:
         return None
-    start = _read_integer(attributes.get("start"))
+    kind = node.attributes.get("type") or "1"
+    start = _read_integer(node.attributes.get("start"))
     return OrderedList(1 if start is None else start, _STYLES.get(kind.lower(), "digits"), kind.isupper())
 
 

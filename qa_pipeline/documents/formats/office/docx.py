@@ -60,7 +60,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     document = package.tree(main)
     check_length(sum(len(text.text or "") for text in document.iter(_TEXT)), settings)
     markup = _Writer(package, main, omissions).write_document(document)
-    blocks = read_fragment(markup, omissions, page=False)
+    blocks = read_fragment(markup, omissions, removes_menus=False)
     for purpose, kind in _AROUND_THE_TEXT.items():
         for root in package.trees(main, purpose):
             if text := text_of(root, _TEXT):
@@ -85,7 +85,7 @@ class _Writer:
         self.omissions = omissions
         self.following: list[str] = []  # notes and boxes as HTML, to be written after the paragraph or table
         self.has_white_paper = True  # until the document states another ground
-        self.tables = 0  # the number of tables around the element
+        self.table_depth = 0  # the number of tables around the element
 
     def write_document(self, document: "_Element") -> str:
         """Return the main part as HTML; notes that it does not refer to are counted."""
@@ -93,7 +93,7 @@ class _Writer:
             unwrap_alternatives(root)
         self.has_white_paper = document.find(f"{WORD}background") is None
         markup = self._write_children(document) + self._take_following()
-        for note in self.notes.values():
+        for note in self.notes.values():  # each reference took its note out of them
             self.omissions.add("unreferenced_note", text_of(note, _TEXT))
         return markup.replace("</pre><pre>", "\n")  # each line of code is a paragraph
 
@@ -103,7 +103,7 @@ class _Writer:
     def _write(self, element: "_Element") -> str:
         """Return an element as HTML; "" if it is left out, and counted."""
         tag = str(element.tag)
-        if kind := self._unseen_as(element):
+        if kind := self._kind_of_omission(element):
             return self._leave_out(element, kind)
         if tag == f"{MATH}oMath":
             return escape(write_formula(element, self.omissions))
@@ -132,20 +132,22 @@ class _Writer:
             case "sym":
                 code = element.get(f"{WORD}char", "")[-2:].upper()
                 symbol = _SYMBOLS.get(element.get(f"{WORD}font", ""), {}).get(code, "")
-                self.omissions.count("symbol", 0 if symbol else 1, 0)
-                return symbol  # "" for a sign without a known letter, which is counted
+                if not symbol:
+                    self.omissions.add("symbol")
+                return symbol
             case "footnoteReference" | "endnoteReference":
                 note = self.notes.pop((str(element.tag), element.get(f"{WORD}id", "")), ())
-                text = "".join(map(self._write, note))  # first, as this may replace `following`
+                text = "".join(map(self._write, note))  # this may replace `following`, so `append` is later
                 self.following.append(text)
         return _SIGNS.get(name, "")
 
     def _leave_out(self, element: "_Element", kind: str) -> str:
+        """Count the text of an element as left out, and return "" as its HTML."""
         self.omissions.add(kind, text_of(element, _TEXT, f"{WORD}delText"))
         return ""
 
-    def _unseen_as(self, element: "_Element") -> str:
-        """Return the kind that an element is left out as, or an empty text."""
+    def _kind_of_omission(self, element: "_Element") -> str:
+        """Return the kind under which an element is left out, such as `hidden`; "" if it is written."""
         match str(element.tag).removeprefix(WORD):
             case "p" if self.styles.role(self._style_of(element)).name == "navigation":
                 return "navigation"
@@ -167,7 +169,7 @@ class _Writer:
 
     def _take_following(self) -> str:
         """Return the notes and boxes that wait; in a table they wait for its end."""
-        if self.tables:
+        if self.table_depth:
             return ""
         following, self.following = self.following, []
         return "".join(following)
@@ -176,37 +178,37 @@ class _Writer:
         """Return a paragraph with its number as a heading, an item of a list, code, a quote or plain text."""
         style = self._style_of(paragraph)
         properties = paragraph.find(f"{WORD}pPr")
-        name, level = self.styles.role(style)
-        if name == "item" and value_of(properties, f"numPr/{WORD}numId") == "0":  # taken out of its list
-            name = "p"
+        role, level = self.styles.role(style)
+        if role == "item" and value_of(properties, f"numPr/{WORD}numId") == "0":  # taken out of its list
+            role = "p"  # for such a paragraph `take_next` gives None
         number = ""
         if numbered := self.numbering.take_next(properties, style):
             list_level, number = numbered
-            if name in ("p", "item"):
-                name, level = "item", max(list_level, level)
+            if role in ("p", "item"):
+                role, level = "item", max(list_level, level)
         inside = self._write_children(paragraph)
         if number and inside.strip():
             inside = f"{escape(number)} {inside}"
-        if name == "heading" and not self.tables:  # in a cell it opens no section
+        if role == "heading" and not self.table_depth:  # in a cell it opens no section
             return f"<h{min(level, 6)}>{inside}</h{min(level, 6)}>"
-        if name == "code":
+        if role == "code":
             return f"<pre>{inside}</pre>"
-        if name == "item":
+        if role == "item":
             return f"{'<ul>' * (level + 1)}<li>{inside}</li>{'</ul>' * (level + 1)}"
-        return f"<blockquote><p>{inside}</p></blockquote>" if name == "quote" else f"<p>{inside}</p>"
+        return f"<blockquote><p>{inside}</p></blockquote>" if role == "quote" else f"<p>{inside}</p>"
 
     def _write_run(self, run: "_Element") -> str:
         """Return a run as HTML that says if it is bold, raised or lowered; invisible text is counted."""
         paragraph = next(run.iterancestors(_PARAGRAPH), None)
         look = self.styles.look(self._style_of(paragraph), run.find(f"{WORD}rPr"))
-        switches = {name for name, value in look.items() if value not in FALSE}
-        if not switches.isdisjoint({"strike", "dstrike"}):
+        switched_on = {name for name, value in look.items() if value not in FALSE}
+        if not switched_on.isdisjoint({"strike", "dstrike"}):  # struck out with a line, or with two
             return self._leave_out(run, "deleted_text")
         is_tiny = read_number(look.get("sz"), otherwise=_SMALLEST) < _SMALLEST
-        if is_tiny or "vanish" in switches or self._is_blended(run, look):
+        if is_tiny or "vanish" in switched_on or self._is_blended(run, look):
             return self._leave_out(run, "hidden")
         inside = self._write_children(run)
-        if "b" in switches:
+        if "b" in switched_on:
             inside = f"<b>{inside}</b>"
         shift = _SHIFTS.get(look.get("vertAlign", ""))
         return f"<{shift}>{inside}</{shift}>" if shift and inside else inside
@@ -226,14 +228,14 @@ class _Writer:
         """Return a table; a single cell, which only lays out a page, becomes its content."""
         rows = []
         for row in _inner(table, _ROW):
-            if kind := self._unseen_as(row):
+            if kind := self._kind_of_omission(row):
                 self._leave_out(row, kind)
             else:
                 rows.append(row)
         cells = [cell for row in rows for cell in _inner(row, _CELL)]
         if len(cells) == 1:
             return self._write(cells[0])
-        self.tables += 1
+        self.table_depth += 1
         heights = _find_heights(rows)
         lines = []
         for row in rows:
@@ -245,14 +247,14 @@ class _Writer:
                     line += f"<td {spans}>{self._write(cell)}</td>"
             names_columns = is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
             lines.append(f"<thead><tr>{line}</tr></thead>" if names_columns else f"<tr>{line}</tr>")
-        self.tables -= 1
+        self.table_depth -= 1
         return f"<table>{''.join(lines)}</table>"
 
 
 def _find_heights(rows: "list[_Element]") -> "dict[_Element, int]":
-    """Return how many rows each merged cell covers, and 0 for the cells below it."""
+    """Return the number of rows that each merged cell covers, and 0 for the cells below it."""
     heights: dict[_Element, int] = {}
-    merged: dict[int, _Element] = {}  # the first cell of each merged range of a row, by its column
+    merged: dict[int, _Element] = {}  # by column: the first cell of the merged range that reaches this row
     for row in rows:
         above, merged = merged, {}
         column = _skipped_by(row)
@@ -261,9 +263,10 @@ def _find_heights(rows: "list[_Element]") -> "dict[_Element, int]":
             if merge is not None:
                 # a continued cell with a text of its own would lose it, so it begins a range
                 begins = merge.get(VALUE) == "restart" or bool(text_of(cell, _TEXT).strip())
-                merged[column] = cell if begins else above.get(column, cell)
-                heights[cell] = 0
-                heights[merged[column]] += 1
+                first_cell = cell if begins else above.get(column, cell)
+                merged[column] = first_cell
+                heights[cell] = 0  # a first cell counts itself in the next line
+                heights[first_cell] += 1
             column += _width_of(cell)
     return heights
 

@@ -52,22 +52,19 @@ class Styles:
     def __init__(self, root: "_Element | None") -> None:
         styles = [] if root is None else list(root.iterchildren(f"{WORD}style"))
         self._styles = {style.get(f"{WORD}styleId", ""): style for style in styles}
-        self._looks: defaultdict[str, dict[str, str]] = defaultdict(dict)  # by style
+        self._looks: defaultdict[str, dict[str, str]] = defaultdict(dict)  # by style: `{"sz": "24"}`
         for style_id in self._styles:
-            for style in reversed(list(self.chain(style_id))):
+            for style in reversed(list(self.chain(style_id))):  # a style overrides its ancestors
                 # the shading of a paragraph is the ground of its runs
-                own = (*style.iterfind(f"{WORD}pPr/{WORD}shd"), *style.iterfind(f"{WORD}rPr/*"))
-                self._looks[style_id] |= _values(own)
+                properties = (*style.iterfind(f"{WORD}pPr/{WORD}shd"), *style.iterfind(f"{WORD}rPr/*"))
+                self._looks[style_id] |= _values(properties)
         self._roles: dict[str, Role] = {}  # by style
-        defaults = (
-            style_id
-            for style_id, style in self._styles.items()
-            if style.get(f"{WORD}default", "0") not in FALSE and style.get(f"{WORD}type") == "paragraph"
-        )
-        self.default = next(defaults, "")
+        defaults = (style for style in self._styles.values() if style.get(f"{WORD}default", "0") not in FALSE)
+        default = next((style for style in defaults if style.get(f"{WORD}type") == "paragraph"), None)
+        self.default = "" if default is None else default.get(f"{WORD}styleId", "")
 
     def chain(self, style_id: str) -> Iterator["_Element"]:
-        """Yield a style and its ancestors."""
+        """Yield a style and its ancestors, the nearest first."""
         for _ in range(_LONGEST_CHAIN):
             style = self._styles.get(style_id)
             if style is None:
@@ -82,10 +79,10 @@ class Styles:
         return self._looks[paragraph_style] | self._looks[run_style] | own
 
     def role(self, style_id: str) -> Role:
-        """Return the kind of a style's paragraphs, by its name, its outline level or its ancestors."""
+        """Return the kind of a style's paragraphs, by its own or an ancestor's name, else its outline."""
         if style_id not in self._roles:
             chain = list(self.chain(style_id))
-            names = [value_of(style, "name").strip() for style in chain] or [style_id]
+            names = [value_of(style, "name").strip() for style in chain] or [style_id]  # of a missing style
             outlines = (value_of(style, f"pPr/{WORD}outlineLvl") for style in chain)
             outline = read_number(next(filter(None, outlines), None), _BODY_TEXT)
             by_outline = Role("heading", outline + 1) if outline < _BODY_TEXT else Role()
@@ -112,11 +109,11 @@ _FORMS: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
 
 
 class _List(NamedTuple):
-    """A numbered list; `restarts` are the levels that count anew from its first paragraph on them."""
+    """A numbered list; the lists of an abstract list continue each other, except on levels in `restarts`."""
 
-    counted_with: str
+    abstract_id: str
     levels: "Mapping[int, _Element]"
-    starts: Mapping[int, int]
+    starts: Mapping[int, int]  # first numbers by level
     restarts: Set[int]
 
 
@@ -127,14 +124,13 @@ class Numbering:
         self._styles = styles
         elements = [] if root is None else list(root)
         # an `abstractNum` defines levels; each `num` refers to one and may change it
-        abstracts, lists = (
-            {child.get(f"{name}Id", ""): child for child in elements if child.tag == name}
-            for name in (f"{WORD}abstractNum", f"{WORD}num")
-        )
+        abstract_lists = (child for child in elements if child.tag == f"{WORD}abstractNum")
+        abstracts = {abstract.get(f"{WORD}abstractNumId", ""): abstract for abstract in abstract_lists}
+        lists = {child.get(f"{WORD}numId", ""): child for child in elements if child.tag == f"{WORD}num"}
         # the abstract list that defines the list of a style, by the style
         by_style = {value_of(abstract, "styleLink"): key for key, abstract in abstracts.items()}
         self._lists = {key: _read_list(element, abstracts, by_style) for key, element in lists.items()}
-        self._counts: dict[str, dict[int, int]] = defaultdict(dict)
+        self._counts: dict[str, dict[int, int]] = defaultdict(dict)  # by abstract list: last number by level
         self._begun: set[tuple[str, int]] = set()  # lists and levels with a paragraph
 
     def take_next(self, properties: "_Element | None", style_id: str) -> tuple[int, str] | None:
@@ -142,22 +138,19 @@ class Numbering:
 
         Paragraphs outside lists, or on a level without a mark, give None.
         """
-        # `numPr` names a list (`numId`) and a level (`ilvl`); each may come from the style instead
-        own = None if properties is None else properties.find(f"{WORD}numPr")
-        by_style = (style.find(f"{WORD}pPr/{WORD}numPr") for style in self._styles.chain(style_id))
-        inherited = next((part for part in by_style if value_of(part, "numId")), None)
-        list_id = value_of(own, "numId") or value_of(inherited, "numId")
+        list_id, level = self._find_list(properties, style_id)
         if list_id in ("", "0"):  # 0 takes a paragraph out of the list of its style
             return None
-        level = min(read_number(value_of(own, "ilvl") or value_of(inherited, "ilvl"), 0), _DEEPEST)
         numbered_list = self._lists.get(list_id)
         definition = numbered_list.levels.get(level) if numbered_list else None
-        if numbered_list is None or definition is None or value_of(definition, "numFmt") == "bullet":
+        if numbered_list is None or definition is None:
             return level, ""
-        text = value_of(definition, "lvlText")
-        if value_of(definition, "numFmt") == "none" and not text.strip():
+        form, text = value_of(definition, "numFmt"), value_of(definition, "lvlText")
+        if form == "bullet":
+            return level, ""
+        if form == "none" and not text.strip():
             return None
-        counts = self._counts[numbered_list.counted_with]
+        counts = self._counts[numbered_list.abstract_id]
         restarts = level in numbered_list.restarts and (list_id, level) not in self._begun
         begins = restarts or level not in counts
         counts[level] = numbered_list.starts[level] if begins else counts[level] + 1
@@ -169,34 +162,41 @@ class Numbering:
         def write_level(sign: re.Match[str]) -> str:
             other = int(sign[1]) - 1
             number = counts.get(other, numbered_list.starts.get(other, 1))
-            form = value_of(numbered_list.levels.get(other), "numFmt", "decimal")
-            return _format_number(number, "decimal" if shows_digits else form)
+            own_form = value_of(numbered_list.levels.get(other), "numFmt", "decimal")
+            return _format_number(number, "decimal" if shows_digits else own_form)
 
         return level, " ".join(_LEVEL_SIGN.sub(write_level, text).split())
 
+    def _find_list(self, properties: "_Element | None", style_id: str) -> tuple[str, int]:
+        """Return the id of a paragraph's list, "" or "0" outside lists, and its level."""
+        # `numPr` names a list (`numId`) and a level (`ilvl`); each may come from the style instead
+        own = None if properties is None else properties.find(f"{WORD}numPr")
+        by_style = (style.find(f"{WORD}pPr/{WORD}numPr") for style in self._styles.chain(style_id))
+        inherited = next((part for part in by_style if value_of(part, "numId")), None)
+        level = read_number(value_of(own, "ilvl") or value_of(inherited, "ilvl"), 0)
+        return value_of(own, "numId") or value_of(inherited, "numId"), min(level, _DEEPEST)
 
-def _read_list(
-    element: "_Element", abstracts: "Mapping[str, _Element]", by_style: Mapping[str, str]
-) -> _List:
+
+def _read_list(num: "_Element", abstracts: "Mapping[str, _Element]", by_style: Mapping[str, str]) -> _List:
     """Return the list of a `num`, with the levels of its abstract list and its own changes."""
     # an abstract list may only name a style; `by_style` has the abstract list that defines its levels
-    abstract_id = value_of(element, "abstractNumId")
+    abstract_id = value_of(num, "abstractNumId")
     linked_style = value_of(abstracts.get(abstract_id), "numStyleLink")
     abstract_id = by_style.get(linked_style, abstract_id) if linked_style else abstract_id
-    overrides = element.findall(f"{WORD}lvlOverride")
-    levels = {
+    overrides = num.findall(f"{WORD}lvlOverride")
+    levels = {  # those of an override replace those of the abstract list
         read_number(level.get(f"{WORD}ilvl"), 0): level
         for holder in (abstracts.get(abstract_id, ()), *overrides)
         for level in holder
         if level.tag == f"{WORD}lvl"
     }
-    restarts = {
+    restart_numbers = {
         read_number(override.get(f"{WORD}ilvl"), 0): read_number(value_of(override, "startOverride"), 1)
         for override in overrides
         if value_of(override, "startOverride")
     }
     starts = {number: read_number(value_of(level, "start"), 1) for number, level in levels.items()}
-    return _List(abstract_id, levels, starts | restarts, restarts.keys())
+    return _List(abstract_id, levels, starts | restart_numbers, restart_numbers.keys())
 
 
 def _format_number(value: int, form: str) -> str:

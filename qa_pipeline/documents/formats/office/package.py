@@ -130,7 +130,7 @@ class Package(Archive):
     """The parts of an Office file."""
 
     def linked(self, part: str, purpose: str) -> list[str]:
-        """Return the parts that a part links to for a purpose, such as `footnotes`; "" is the whole file."""
+        """Return the parts that a part, or the whole file (""), links to as its `footnotes` or the like."""
         # the links of `word/document.xml` are in `word/_rels/document.xml.rels`
         folder, name = posixpath.split(part)
         relationships = posixpath.join(folder, "_rels", f"{name}.rels")

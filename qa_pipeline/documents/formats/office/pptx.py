@@ -89,6 +89,7 @@ class _Reader:
                     self._leave_out(shape.element, "slide_master")  # such as a company's name
 
     def _leave_out(self, element: "_Element", kind: str) -> str:
+        """Count the text of an element as left out, and return "" as its HTML."""
         if text := text_of(element, _TEXT, f"{SLIDES}text").strip():
             self.omissions.add(kind, text)
         return ""
@@ -113,13 +114,13 @@ class _Reader:
             heading = "h1" if number == 1 and slide.slide_layout.element.get("type") == "title" else "h2"
             text = " ".join(map(self._write_line, _paragraphs_of(title)))
             parts.insert(0, f"<{heading}>{text}</{heading}>")
-        blocks = read_fragment("".join(parts), self.omissions, page=False)
+        blocks = read_fragment("".join(parts), self.omissions, removes_menus=False)
         frame = notes.notes_text_frame if notes is not None else None
         lines = frame.text.splitlines() if frame is not None else []
         return blocks + [Block("paragraph", line) for line in lines]
 
     def _shows(self, shape: "BaseShape") -> bool:
-        """Return True if a shape reaches into the slide; the text of another shape is counted."""
+        """Return True if a shape reaches into the slide; the text of a shape outside is counted."""
         left, top, width, height = shape.left, shape.top, shape.width, shape.height
         if None in (left, top, width, height):  # they come from the layout
             return True
@@ -151,17 +152,17 @@ class _Reader:
 
     def _write_items(self, shape: "BaseShape") -> Iterator[str]:
         """Yield the paragraphs of a shape, as list items if they have a bullet or number."""
-        lists: dict[int, OrderedList] = {}  # by level
+        lists: dict[int, OrderedList] = {}  # the numbered lists in progress, by level
         for paragraph in _paragraphs_of(shape):
             properties = paragraph.find(f"{DRAWING}pPr")
             level = 0 if properties is None else min(read_number(properties.get("lvl"), 0), _DEEPEST)
             bullets = (part for part in paragraph.iterfind(f"{DRAWING}pPr/*") if part.tag in _BULLETS)
-            bullet = next(bullets, None)
+            bullet = next(bullets, None)  # `buNone` takes the bullet of the style away
             line = self._write_line(paragraph)
-            lists = {depth: numbered for depth, numbered in lists.items() if depth <= level}  # deeper end
+            lists = {depth: ordered for depth, ordered in lists.items() if depth <= level}  # deeper lists end
             if line and bullet is not None and bullet.tag == _NUMBERED:
-                scheme = bullet.get("type", "")  # such as `alphaLcParenR`
-                style = _FORMS.get(scheme[:5], "digits")  # `Uc` is for upper case
+                scheme = bullet.get("type", "")  # such as `alphaLcParenR`; `Uc` is for upper case
+                style = _FORMS.get(scheme[:5], "digits")
                 new_list = OrderedList(read_number(bullet.get("startAt"), 1), style, "Uc" in scheme)
                 line = f"{lists.setdefault(level, new_list).number()} {line}"
             else:
@@ -182,7 +183,7 @@ class _Reader:
                 parts.append("<br>")
             elif child.tag == f"{MATH}oMath":
                 parts.append(escape(write_formula(child, self.omissions)))
-            else:
+            else:  # such as `a14:m` around an equation
                 parts.append(self._write_line(child))
         return "".join(parts)
 
@@ -194,7 +195,7 @@ class _Reader:
             name = "th" if is_head else "td"
             line = ""
             for cell in row.cells:
-                element = cell._tc  # noqa: SLF001 - its text lacks fields
+                element = cell._tc  # noqa: SLF001 - `cell.text` lacks fields
                 if cell.is_spanned:  # another cell covers it
                     self._leave_out(element, "hidden")
                     continue
