@@ -98,7 +98,7 @@ class _BatchWork:
         self.to_parse: list[_Content] = []  # in the order of requests
 
     def requests(self) -> Iterator[ParseRequest]:
-        """Read the files in order, and yield the contents to parse: neither failed nor known, and each once."""
+        """Read the files in order, and yield the contents that need parsing, each of them once."""
         seen: set[_Content] = set()
         for file, path in zip(self.files, self.paths, strict=True):
             try:

@@ -114,7 +114,7 @@ def split_batch(location: str | Path) -> tuple[str, str]:
 
 
 def single_batch(location: str | Path) -> tuple[str, str] | None:
-    """Return corpus and name of a batch by itself: a local file, or a local folder of files alone."""
+    """Return corpus and name of a local file or folder of files alone, a batch by itself; else None."""
     address = _check_location(location)
     if is_remote(address):
         return None
