@@ -24,7 +24,7 @@ _DEEPEST_ITEM = 8  # levels of a list that are written by blanks: deeper items w
 _TIGHT = frozenset({"list_item", "table_row"})
 _ONE_LINE = frozenset({"heading", *_TIGHT})
 _MOST_DOUBTS = 16  # of a block: with more it is in doubt as a whole, as finding each takes time
-_DELIMITER = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)
+_DELIMITER = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)  # of code: three or more backquotes
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
     parts: list[str] = []
     length = 0
     previous_kind: BlockKind | None = None
-    headings: list[tuple[int, str]] = []  # level and text of the headings above
+    headings: list[tuple[int, str]] = []  # level and text of the last heading and those above it
     for block in blocks:
         kind = block.kind
         masked = mask(lay_out(kind, clean(block.text)))
@@ -67,11 +67,12 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
         separator = _separator(previous_kind, kind, continues=block.continues)
         written = _write_block(block, kind, text)
         start = length + len(separator)
-        if kind == "heading" or not document.sections:  # text above the first heading has level 0
-            level = min(max(block.level, 1), 6) if kind == "heading" else 0
-            if level:
-                headings = [above for above in headings if above[0] < level] + [(level, text)]
-            path = [heading for _, heading in headings]
+        if kind == "heading":
+            level = min(max(block.level, 1), 6)
+            headings = [*((above, title) for above, title in headings if above < level), (level, text)]
+        if kind == "heading" or not document.sections:
+            level = headings[-1][0] if headings else 0  # 0 for text above the first heading
+            path = [title for _, title in headings]
             document.sections.append({"heading_path": path, "level": level, "start": start, "end": start})
         last_page = document.pages[-1]["number"] if document.pages else -1
         if block.page is not None and block.page > last_page:
@@ -91,21 +92,22 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
 
 
 def _note_doubts(doubts: list[DoubtStruct], block: Block, text: str, text_start: int, mask: Mask) -> None:
-    """Note the doubts about a block: the characters around a sign, or a whole row or quoted mail."""
+    """Note the doubts about a block: about the characters at a sign, or about all of it (`is_whole`)."""
     signs = list(SIGN.finditer(block.text))
     for sign in signs[:_MOST_DOUBTS]:
-        kind = KINDS[sign[0]]
+        doubt = KINDS[sign[0]]
+        is_whole = doubt == "quoted" or block.kind == "table_row" or len(signs) > _MOST_DOUBTS
         start, end = 0, len(text)  # in the canonical text of the block, which lacks the signs
-        if kind != "quoted" and block.kind != "table_row" and len(signs) <= _MOST_DOUBTS:
+        if not is_whole:
             # the text before the sign, written like the whole, is as long as the position of the sign
             before = mask(lay_out(block.kind, clean(block.text[: sign.start()]))).text
-            position = min(len(before), end)
+            position = min(len(before), end)  # it may be a blank too small, as `before` ends without blanks
             start, end = max(position - 1, 0), min(position + 2, end)
         last = doubts[-1] if doubts else None
-        if last and last["kind"] == kind and text_start + start <= last["end"] + 1:  # they meet
+        if last and last["kind"] == doubt and text_start + start <= last["end"] + 1:  # they meet
             last["end"] = max(last["end"], text_start + end)
         else:
-            doubts.append({"kind": kind, "start": text_start + start, "end": text_start + end})
+            doubts.append({"kind": doubt, "start": text_start + start, "end": text_start + end})
 
 
 def _separator(previous: BlockKind | None, kind: BlockKind, *, continues: bool) -> str:
@@ -117,14 +119,14 @@ def _separator(previous: BlockKind | None, kind: BlockKind, *, continues: bool) 
 
 
 def _write_block(block: Block, kind: BlockKind, text: str) -> str:
-    """Return a block as Markdown."""
+    """Return a block as Markdown, with its cleaned `text`; a heading that is too long has another `kind`."""
     if kind == "heading":
         return f"{'#' * min(max(block.level, 1), 6)} {text}"
     if kind == "list_item" and not block.continues:
         mark = f"- {block.marker} " if block.marker else "- "
         return f"{'  ' * min(max(block.level, 0), _DEEPEST_ITEM)}{mark}{text}".rstrip()
     if kind == "code":
-        # It must be longer than any row of them inside, or the code would end there.
+        # longer than any row of backquotes inside, at which the code would end
         delimiter = "`" * (max(map(len, _DELIMITER.findall(text)), default=2) + 1)
         return f"{delimiter}\n{text}\n{delimiter}"
     return text

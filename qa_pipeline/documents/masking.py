@@ -199,17 +199,18 @@ PLACE_HOLDER = "\ufffc"
 
 
 def find_items(text: str, rules: Sequence[Rule]) -> list[Item]:
-    """Return the items of a text in order, without overlaps."""
+    """Return the items of a text in order, without overlaps: earlier rules go first."""
     folded = fold_signs(text)
-    lowered, digits = folded.lower(), sum(map(folded.count, "0123456789"))
+    lowered, digit_count = folded.lower(), sum(map(folded.count, "0123456789"))
     items: list[Item] = []
     for rule in rules:
-        if rule.digits > digits or (rule.hints and not any(hint in lowered for hint in rule.hints)):
+        has_hint = not rule.hints or any(hint in lowered for hint in rule.hints)
+        if digit_count < rule.digits or not has_hint:
             continue
-        end = 0
-        parts = []  # the text with a placeholder for each character of an item, which later rules skip
-        # of two that overlap the first and longer counts
-        for item in sorted(rule.find(folded), key=lambda item: (item.start, -item.end)):
+        # of items that overlap, the first counts, and the longest of those with its start
+        found = sorted(rule.find(folded), key=lambda item: (item.start, -item.end))
+        parts, end = [], 0  # the text up to `end`, with placeholders for items, which later rules skip
+        for item in found:
             if item.start >= end:
                 items.append(item)
                 parts += [folded[end : item.start], PLACE_HOLDER * (item.end - item.start)]
@@ -290,7 +291,7 @@ def mask_path(path: str, mask: Mask) -> Masked:
     """Mask each name in a path, or in a reference such as `[source:a/b.md#c]`, by tokens without brackets."""
     counts: Counter[str] = Counter()
     names = []
-    for name in _BORDER.split(path):
+    for name in _BORDER.split(path):  # also the signs between the names
         stem = _SUFFIXES.sub("", name)  # `a@b.se.md` is not an address in Moldova
         masked = mask(clean(stem))
         counts.update(masked.counts)
@@ -299,7 +300,7 @@ def mask_path(path: str, mask: Mask) -> Masked:
 
 
 def texts_mask(settings: MaskingSettings) -> Callable[[Sequence[str]], list[str]]:
-    """Return a function that masks texts; a text without items keeps its bytes."""
+    """Return a function that masks texts; a text without items stays as it is, not even cleaned."""
     mask = text_mask(settings)
 
     def mask_texts(texts: Sequence[str]) -> list[str]:

@@ -29,7 +29,7 @@ from qa_pipeline.storage.table_schema import DoubtStruct, PageStruct, SectionStr
 from qa_pipeline.text.language import languages_of
 from qa_pipeline.text.words import clean
 
-_MOST = 2**31
+_MOST = 2**31  # the table holds integers of 32 bits
 _Count = Annotated[int, Field(ge=0, lt=_MOST)]
 
 
@@ -84,8 +84,6 @@ _LIBRARIES = (
     "css-inline", "docutils", "lxml", "markdown-it-py", "mdit-py-plugins", "openpyxl", "phonenumberslite",
     "py3langid", "pyarrow", "pypdfium2", "python-pptx", "selectolax",
 )  # fmt: skip
-
-
 Parser = Callable[[SourceFile, DocumentSettings], ParsedFile]  # raises a DocumentFailure
 PARSERS: dict[str, Parser] = {
     "markdown": markdown.parse, "html": html.parse, "pdf": pdf.parse, "rst": rst.parse, "text": text.parse,

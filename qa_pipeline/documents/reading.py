@@ -71,13 +71,15 @@ def read_documents(
 
 
 class _Content(NamedTuple):
+    """Identify a content, with its format, as a file of equal bytes may have another suffix."""
+
     size: int
     sha256: str
     format: str
 
 
 class _BatchWork:
-    """The files of a batch; equal and known contents are not parsed again."""
+    """Read a batch: take all `requests`, set their `outcomes`, and take the `rows`."""
 
     def __init__(
         self,
@@ -96,7 +98,7 @@ class _BatchWork:
         self.to_parse: list[_Content] = []  # in the order of requests
 
     def requests(self) -> Iterator[ParseRequest]:
-        """Read the files in order, and yield those to parse."""
+        """Read the files in order, and yield the contents that need parsing, each of them once."""
         seen: set[_Content] = set()
         for file, path in zip(self.files, self.paths, strict=True):
             try:
@@ -119,41 +121,40 @@ class _BatchWork:
 
     def rows(self) -> Iterator[DocumentColumns]:
         """Yield a row for each file, in order."""
-        ids: set[str] = set()
-        parsed: dict[str, int] = {}  # the first file with each hash
+        taken_ids: set[str] = set()
+        first_numbers: dict[str, int] = {}  # the first parsed file with each hash
         for number, file in enumerate(self.files):
-            path = self.paths[number]
+            masked_path = self.paths[number]
             row: DocumentColumns = {
-                "path": path.text, **self._origin_of(file), "content_sha256": None, "size": file.size,
+                "path": masked_path.text, **self._origin_of(file), "content_sha256": None, "size": file.size,
                 "format": format_of(file.path), "languages": [], "sections": [], "pages": [], "left_out": [],
                 "masked": [],
             }  # fmt: skip
-            row.update(self._outcome(number, file, parsed))
-            # a masked name may occur twice, and an id must not hash personal data
-            unique_name = str(number).encode() if path.counts else file.raw
-            row["document_id"] = _document_id(row["content_sha256"], path.text, unique_name, ids)
+            row.update(self._outcome(number, file, first_numbers))
+            # a masked path may occur twice, and an id must not hash personal data
+            unique_name = str(number).encode() if masked_path.counts else file.raw
+            row["document_id"] = _document_id(row["content_sha256"], masked_path.text, unique_name, taken_ids)
             yield row
 
-    def _outcome(self, number: int, file: FoundFile, parsed: dict[str, int]) -> DocumentColumns:
-        """Return the columns that the content of a file decides; records the file in `parsed`."""
+    def _outcome(self, number: int, file: FoundFile, first_numbers: dict[str, int]) -> DocumentColumns:
+        """Return the columns that a file's content decides; notes a first file in `first_numbers`."""
         content = self.contents[number]
         if isinstance(content, DocumentFailure):
             return self._failed(content)
-        columns: DocumentColumns = {
-            "size": content.size, "content_sha256": content.sha256, "format": content.format,
-        }  # fmt: skip
+        size, sha256, format_name = content
+        columns: DocumentColumns = {"size": size, "content_sha256": sha256, "format": format_name}
         outcome = self.outcomes[content]
         if isinstance(outcome, DocumentFailure):
             return {**columns, **self._failed(outcome)}
-        first = parsed.setdefault(content.sha256, number)
+        first = first_numbers.setdefault(content.sha256, number)
         if first != number:
             detail = f"same bytes as {self.paths[first].text}"
             return {**columns, "status": "duplicate", "reason": "equal_bytes", "detail": detail}
         declared = outcome["declared"]
         # the first heading of a PDF need not be its title, for which its parser has looked already
-        headings_name_no_document = content.format in ROWS or content.format == "pdf"
-        sections = [] if headings_name_no_document else outcome["sections"]
-        heading = next((section["heading_path"][-1] for section in sections if section["level"]), None)
+        may_be_title = content.format not in ROWS and content.format != "pdf"
+        headings = (section["heading_path"][-1] for section in outcome["sections"] if section["level"])
+        heading = next(headings, None) if may_be_title else None
         return {
             **columns,
             **cast("DocumentColumns", outcome),
@@ -171,18 +172,14 @@ class _BatchWork:
     def _origin_of(
         self, file: FoundFile, source_uri: str | None = None, licence: str | None = None
     ) -> DocumentColumns:
-        """Return origin and licence by the file's line in `batch.yaml`, the file itself, or the batch."""
+        """Return origin and licence: as stated in `batch.yaml`, as declared in the file, or of the batch."""
         if source_uri and (" " in source_uri or not source_uri.startswith(("https://", "http://"))):
             source_uri = None  # not safe to show as a link
         mask = text_mask(self.settings.masking, bare=True)
-        batch = self.description
-        line = batch.documents.get(file.path, Source())
-        source_uri = line.source_uri or source_uri or batch.source_uri
-        licence = line.licence or licence or batch.licence
-        return {
-            "source_uri": source_uri and mask(source_uri).text,
-            "licence": licence and mask(licence).text,
-        }
+        stated = self.description.documents.get(file.path, Source())
+        source_uri = stated.source_uri or source_uri or self.description.source_uri
+        licence = stated.licence or licence or self.description.licence
+        return {"source_uri": source_uri and mask(source_uri).text, "licence": licence and mask(licence).text}
 
 
 def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[_Content, ContentRow]:
@@ -206,11 +203,12 @@ def _format(file: FoundFile) -> str:
 
 
 def _document_id(content_sha256: str | None, path: str, unique_name: bytes, taken: set[str]) -> str:
-    """Return the hash of the bytes, with the path for repeated bytes, or of the path of unread files."""
-    content = content_sha256 or ""  # without it the first candidate is the hash of the path
-    with_path = (f"{content}\0{path}", f"{content}\0{path}\0{unique_name.hex()}")
-    hashes = [hashlib.sha256(text.encode()).hexdigest() for text in with_path]
-    candidates = [name[:_ID_LENGTH] for name in (content, *hashes) if name]
-    document_id = next((name for name in candidates if name not in taken), candidates[-1])
+    """Return the first free id: a hash of the bytes, with the path, or with the unique name as well."""
+    content = content_sha256 or ""  # of an unread file, whose first candidate is the hash of its path
+    with_path = f"{content}\0{path}"
+    with_name = f"{with_path}\0{unique_name.hex()}"
+    hashes = [hashlib.sha256(text.encode()).hexdigest() for text in (with_path, with_name)]
+    candidates = [digest[:_ID_LENGTH] for digest in (content, *hashes) if digest]
+    document_id = next((digest for digest in candidates if digest not in taken), candidates[-1])
     taken.add(document_id)
     return document_id

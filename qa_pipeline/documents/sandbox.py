@@ -9,7 +9,6 @@ import gc
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_CORE, RLIMIT_FSIZE, getrlimit, setrlimit
 from time import monotonic
 from traceback import walk_tb
 from typing import Annotated, Any, TypeVar
@@ -50,7 +50,7 @@ _LONGEST_REPLY = 500_000_000  # bytes; many times the longest text that is allow
 _FAILURE = TypeAdapter(tuple[Annotated[str, Field(pattern="^[a-z_]{1,40}$")], str])
 # no keys of services; one thread and one heap, as every thread's stack and heap counts as memory
 _PASSED_ON = {"PATH", "LANG", "TZ", "TMPDIR", "PYTHONPATH", "LD_LIBRARY_PATH", "TESSDATA_PREFIX"}
-_ALONE = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 
 
 class Worker:
@@ -60,47 +60,47 @@ class Worker:
     """
 
     def __init__(self, environ: Mapping[str, str], command: Sequence[str] = COMMAND) -> None:
-        self.files = 0
+        self.file_count = 0
         self.deadline = 0.0
         self._is_ready = False
-        self.connection, theirs = Pipe()
+        self.connection, worker_end = Pipe()
         try:
-            with theirs:
+            with worker_end:
                 self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                    [*command, str(theirs.fileno())],
+                    [*command, str(worker_end.fileno())],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
-                    env={name: value for name, value in environ.items() if name in _PASSED_ON} | _ALONE,
-                    process_group=0,
-                    pass_fds=(theirs.fileno(),),
+                    env={name: value for name, value in environ.items() if name in _PASSED_ON} | _ONE_THREAD,
+                    process_group=0,  # of its own, to be killed with the processes that it starts
+                    pass_fds=(worker_end.fileno(),),
                 )
         except OSError as error:
             raise _not_started(f"the system refused it ({error.strerror})") from error
         self.end = weakref.finalize(self, _end, self.process, self.connection)
 
     def give(self, job: Job, settings: DocumentSettings) -> None:
-        """Send a file, and the secrets of the settings, which are nowhere but on the connection."""
-        written = json.dumps(settings.model_dump(), default=lambda secret: secret.get_secret_value())
+        """Send a file with its settings; a secret in them reaches the worker in this way alone."""
+        settings_json = json.dumps(settings.model_dump(), default=lambda secret: secret.get_secret_value())
         self._settings = settings
-        self.deadline = monotonic() + settings.parse_seconds + _GRACE_SECONDS
-        self.deadline += 0 if self._is_ready else _START_SECONDS
-        self.files += 1
+        start_seconds = 0 if self._is_ready else _START_SECONDS
+        self.deadline = monotonic() + start_seconds + settings.parse_seconds + _GRACE_SECONDS
+        self.file_count += 1
         with suppress(OSError):  # it has ended, which shows when its reply is read
             head, content = job
-            self.connection.send_bytes(json.dumps({**head, "settings": written}).encode())
+            self.connection.send_bytes(json.dumps({**head, "settings": settings_json}).encode())
             self.connection.send_bytes(content)
 
     def take(self, read: Callable[[bytes], ReplyT]) -> ReplyT | DocumentFailure | None:
         """Return the reply as `read` reads it, or a failure; None until it comes."""
         reply = None
         if self.connection.poll():
-            with suppress(EOFError, OSError):
+            with suppress(EOFError, OSError):  # the worker has ended, or its reply is too long
                 reply = self.connection.recv_bytes(_LONGEST_REPLY)
         elif monotonic() < self.deadline:
             return None
-        if reply is None:
-            is_too_long = not self.connection.readable  # it takes nothing more after such a reply
+        if reply is None:  # or its time is over
+            is_too_long = not self.connection.readable  # a connection is not read after such a reply
             self.end()
             return UNUSABLE if is_too_long else self._why_it_died()
         if not reply:  # the sign that it has started
@@ -158,7 +158,7 @@ class ParsingPool:
         """
         most = settings.parse_workers or min(os.cpu_count() or 1, _MOST_WORKERS)
         numbered_jobs = enumerate(jobs)
-        busy: dict[Worker, tuple[int, Job]] = {}  # the job of each, and its number
+        busy: dict[Worker, tuple[int, Job]] = {}  # the number of each job, and the job
         outcomes: dict[int, ReplyT | DocumentFailure] = {}  # some wait for an earlier file
         next_number = 0
         try:
@@ -177,9 +177,9 @@ class ParsingPool:
                     if outcome is None:  # not finished
                         continue
                     del busy[worker]
-                    self.idle.append(worker)
+                    self.idle.append(worker)  # if it has ended, `_start` will drop it
                     # an earlier file may be the cause: try once more in a new worker
-                    if worker.files > 1 and _may_stem_from_earlier_files(outcome):
+                    if worker.file_count > 1 and _may_stem_from_earlier_files(outcome):
                         busy[self._start(job, settings, fresh=True)] = number, job
                     else:
                         outcomes[number] = outcome
@@ -199,10 +199,11 @@ class ParsingPool:
         """Give a job to an idle worker, or to a new one."""
         while self.idle and not fresh:
             worker = self.idle.pop()
-            if not (worker.connection.closed or worker.connection.poll()):
+            is_unusable = worker.connection.closed or worker.connection.poll()  # it died, or sends unasked
+            if not is_unusable:
                 break
-            worker.end()  # it has died, or sends unasked
-        else:
+            worker.end()
+        else:  # the loop found none
             worker = Worker(self.environ, self.command)
         worker.give(job, settings)
         return worker
@@ -239,7 +240,7 @@ def main() -> None:
     load_model()  # now, because writing its temporary file may be forbidden later
     gc.freeze()  # loaded modules stay, so that collections can skip them
     gc.set_threshold(100_000, 20, 100)  # rarer than usual: a parser's tree is garbage all at once
-    connection.send_bytes(b"")
+    connection.send_bytes(b"")  # the sign that it has started
     while connection.poll(_IDLE_SECONDS):
         try:
             head, content = json.loads(connection.recv_bytes()), connection.recv_bytes()
@@ -247,12 +248,12 @@ def main() -> None:
             return
         settings = DocumentSettings.model_validate_json(head["settings"])
         signal.setitimer(signal.ITIMER_REAL, settings.parse_seconds)
-        writes = sys.maxsize if settings.ocr else 0  # bytes of a file: only Tesseract needs any
-        memory, cores, sizes = resource.RLIMIT_AS, resource.RLIMIT_CORE, resource.RLIMIT_FSIZE
-        for limit, value in ((memory, settings.parse_memory), (cores, 0), (sizes, writes)):
-            hard = resource.getrlimit(limit)[1]
-            soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.setrlimit(limit, (soft, hard))
+        largest_file = sys.maxsize if settings.ocr else 0  # bytes: only Tesseract writes files
+        limits = {RLIMIT_AS: settings.parse_memory, RLIMIT_CORE: 0, RLIMIT_FSIZE: largest_file}
+        for limit, value in limits.items():
+            _, hard = getrlimit(limit)
+            soft = value if hard == RLIM_INFINITY else min(value, hard)
+            setrlimit(limit, (soft, hard))
         connection.send_bytes(_reply(head, content, settings))
         signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -265,7 +266,7 @@ def _reply(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) 
         failure = error
     except BaseException as error:  # noqa: BLE001 - this process is there to hold whatever a parser throws
         failure = _failure_of(error)
-    status = Path("/proc/self/status")  # of Linux, with the most address space so far
+    status = Path("/proc/self/status")  # of Linux; `VmPeak` is the most address space so far, in KiB
     peak = re.search(rb"VmPeak:\s+(\d+)", status.read_bytes()) if status.is_file() else None
     takes_all_memory = peak is not None and int(peak[1]) * 1024 > _NEARLY * settings.parse_memory
     if failure.reason == "out_of_memory" or takes_all_memory:
@@ -283,8 +284,7 @@ def _failure_of(error: BaseException) -> DocumentFailure:
         return DocumentFailure("nested_too_deep", "the file is nested too deep for its parser")
     frame, line = list(walk_tb(error.__traceback__))[-1]  # where it was raised
     location = f"{frame.f_globals.get('__name__')} line {line}"
-    detail = f"the parser failed with {type(error).__qualname__} in {location}"
-    return DocumentFailure("parser_error", detail)
+    return DocumentFailure("parser_error", f"the parser failed with {type(error).__qualname__} in {location}")
 
 
 def _read(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) -> bytes:
@@ -292,8 +292,7 @@ def _read(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) -
     if "format" in head:
         request = ParseRequest(SourceFile(head["path"], content), head["format"])
         return json.dumps(parse_file(request, settings), ensure_ascii=False).encode()
-    number, text = head["number"], head["text"]
-    return draw_page(content, number, text, head["evidence"])
+    return draw_page(content, head["number"], head["text"], head["evidence"])
 
 
 if __name__ == "__main__":

@@ -82,7 +82,8 @@ class Corpus(ABC):
         for name in fingerprints:
             with suppress(CorpusError):
                 files = self.batch(name).list()
-                fingerprints[name] = hash_json([(file.path, file.size, file.seen) for file in files])
+                facts = [(file.path, file.size, file.size_and_times) for file in files]
+                fingerprints[name] = hash_json(facts)
         return fingerprints
 
     @abstractmethod
@@ -113,7 +114,7 @@ def split_batch(location: str | Path) -> tuple[str, str]:
 
 
 def single_batch(location: str | Path) -> tuple[str, str] | None:
-    """Return corpus and name of a local file, or folder of files alone, that is a batch itself; else None."""
+    """Return corpus and name of a local file or folder of files alone, a batch by itself; else None."""
     address = _check_location(location)
     if is_remote(address):
         return None
@@ -122,10 +123,10 @@ def single_batch(location: str | Path) -> tuple[str, str] | None:
         if path.is_file():
             return split_batch(address)
         with os.scandir(path) as entries:
-            visible = [entry.is_dir() for entry in entries if not entry.name.startswith(".")]
+            are_folders = [entry.is_dir() for entry in entries if not entry.name.startswith(".")]
     except (OSError, ValueError):  # opening it as a corpus gives the reason
         return None
-    return split_batch(address) if visible and not any(visible) else None
+    return split_batch(address) if are_folders and not any(are_folders) else None
 
 
 def _check_location(location: str | Path) -> str:
@@ -152,11 +153,11 @@ class FolderCorpus(Corpus):
             raise CorpusError(
                 f"corpus folder {self.location} does not exist or is not a folder; name a folder of batches"
             )
-        base = os.path.realpath(self.location)
+        boundary = os.path.realpath(self.location)
         try:
             with os.scandir(self.location) as found:
                 for entry in found:
-                    is_outside = entry.is_symlink() and not _is_inside(entry.path, base)
+                    is_outside = entry.is_symlink() and not _is_inside(entry.path, boundary)
                     yield Entry(os.fsencode(entry.name), entry.is_dir(), _LINKED if is_outside else None)
         except OSError as error:
             raise CorpusError(f"corpus folder {self.location} cannot be read: {error.strerror}") from error
@@ -166,12 +167,12 @@ class FolderCorpus(Corpus):
         path = Path(self.location) / name
         if not (path.is_dir() or path.is_file()):
             raise _missing_batch(str(path))
-        base = os.path.realpath(self.location)
-        if not _is_inside(str(path), base):
+        boundary = os.path.realpath(self.location)
+        if not _is_inside(str(path), boundary):
             raise CorpusError(f"{path.name} {_LINKED}")
         if path.is_dir():
             return open_folder(path)
-        return BatchFiles(name, lambda: [_look_at(self.location, str(path), base)])
+        return BatchFiles(name, lambda: [_look_at(self.location, str(path), boundary)])
 
 
 def open_folder(folder: Path) -> BatchFiles:
@@ -183,34 +184,35 @@ def _files_below(folder: str) -> Iterator[FoundFile]:
     """Yield the visible files, links and unreadable folders below a folder."""
     if not Path(folder).is_dir():
         raise _missing_batch(folder)
-    base = os.path.realpath(folder)
+    boundary = os.path.realpath(folder)
     listing_errors: list[OSError] = []
     for parent, folders, names in os.walk(folder, onerror=listing_errors.append):
         folders[:] = [name for name in folders if not name.startswith(".")]  # the walk skips the others
+        # the walk does not enter links to folders; `_look_at` refuses each of them, which makes a row
         linked_folders = [name for name in folders if Path(parent, name).is_symlink()]
         for name in [*names, *linked_folders]:
             if not name.startswith("."):
-                yield _look_at(folder, os.path.join(parent, name), base)  # noqa: PTH118 - names of any bytes
+                yield _look_at(folder, os.path.join(parent, name), boundary)  # noqa: PTH118 - any bytes
     for error in listing_errors:
         detail = f"the folder cannot be listed, so no file in it is read: {error.strerror}"
         raw = _raw_name(folder, str(error.filename))
-        opener = partial(_open_file, str(error.filename), base)
+        opener = partial(_open_file, str(error.filename), boundary)
         yield FoundFile(stored_path(raw), raw, 0, opener, DocumentFailure("unreadable", detail))
 
 
-def _look_at(folder: str, location: str, base: str) -> FoundFile:
-    """Check a file or link, named from `folder`, without opening it; a link must stay inside `base`."""
-    failure, size, seen = None, 0, ""
+def _look_at(folder: str, location: str, boundary: str) -> FoundFile:
+    """Check a file or link, named from `folder`, without opening it; a link must stay inside `boundary`."""
+    failure, size, size_and_times = None, 0, ""
     try:
-        status = os.lstat(_target(location, base))
+        status = os.lstat(_target(location, boundary))
         _check_regular(status)
-        size, seen = status.st_size, _seen(status)
+        size, size_and_times = status.st_size, _size_and_times(status)
     except OSError as error:  # a link that leads to itself among them
         failure = _unreadable(error)
     except DocumentFailure as refusal:
         failure = refusal
-    raw = _raw_name(folder, location)
-    return FoundFile(stored_path(raw), raw, size, partial(_open_file, location, base), failure, seen=seen)
+    raw, opener = _raw_name(folder, location), partial(_open_file, location, boundary)
+    return FoundFile(stored_path(raw), raw, size, opener, failure, size_and_times=size_and_times)
 
 
 def _raw_name(folder: str, location: str) -> bytes:
@@ -219,12 +221,12 @@ def _raw_name(folder: str, location: str) -> bytes:
     return os.fsencode(relative).replace(os.sep.encode(), b"/")
 
 
-def _target(location: str, base: str) -> str:
-    """Return the file to open: the target of a link inside the batch folder."""
+def _target(location: str, boundary: str) -> str:
+    """Return the file to open: the location, or the target of a link there, which is inside `boundary`."""
     if not Path(location).is_symlink():
         return location
     target = os.path.realpath(location, strict=True)
-    if not _is_inside(target, base):
+    if not _is_inside(target, boundary):
         raise DocumentFailure("outside_corpus", "the link points outside the batch folder")
     if Path(target).is_dir():
         raise DocumentFailure("linked_folder", "links to folders are not followed")
@@ -236,23 +238,23 @@ def _check_regular(status: os.stat_result) -> None:
         raise DocumentFailure("not_a_file", "it is a folder, pipe, socket or device, not a file")
 
 
-def _is_inside(path: str, base: str) -> bool:
-    return Path(os.path.realpath(path)).is_relative_to(base)
+def _is_inside(path: str, boundary: str) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(boundary)
 
 
-def _seen(status: os.stat_result) -> str:
+def _size_and_times(status: os.stat_result) -> str:
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
 
 
 @contextmanager
-def _open_file(location: str, base: str) -> Iterator[BinaryIO]:
+def _open_file(location: str, boundary: str) -> Iterator[BinaryIO]:
     """Open a regular file; raises a DocumentFailure if it is written to meanwhile."""
     try:
-        with open(_target(location, base), "rb", 0, opener=lambda path, _: os.open(path, _FLAGS)) as file:
+        with open(_target(location, boundary), "rb", 0, opener=lambda path, _: os.open(path, _FLAGS)) as file:
             before = os.fstat(file.fileno())
             _check_regular(before)
             yield file
-            if _seen(os.fstat(file.fileno())) != _seen(before):
+            if _size_and_times(os.fstat(file.fileno())) != _size_and_times(before):
                 detail = "the file was written to while it was read; run again when it is complete"
                 raise DocumentFailure("unreadable", detail)
     except OSError as error:
@@ -281,13 +283,13 @@ class RemoteCorpus(Corpus):
         self._files.invalidate_cache()  # listings are kept for the life of a process otherwise
 
     def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
-        """Return a hash of the listing of each batch, from a single listing of the corpus."""
+        """Return the hash of each batch from a single listing of the corpus; None for a missing batch."""
         try:
             with _name_faults(self.location):
                 listed = self._files.find(self._root, detail=True)
         except CorpusError:
             return dict.fromkeys(names)
-        facts = defaultdict(list)  # of the files of each batch
+        facts = defaultdict(list)  # path, size, and hash or time of the files of each batch
         for path, info in sorted(listed.items()):
             batch, _, rest = path.removeprefix(self._root).lstrip("/").partition("/")
             facts[batch].append((rest, info.get("size"), _first(info, _CONTENT_HASHES + _TIMES)))

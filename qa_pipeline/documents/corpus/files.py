@@ -49,8 +49,8 @@ class FoundFile:
     """An entry of a batch.
 
     `path` is its name as stored: relative, forward slashes, NFC, odd characters escaped. `raw` is the name in
-    its folder or store, unique in a batch. `stamp` is a hash of the content that a store lists, and `seen`
-    other values, such as times, that change with it.
+    its folder or store, unique in a batch. `stamp` is a hash of the content that a store lists, and
+    `size_and_times` of a local file change with its content.
     """
 
     path: str
@@ -59,7 +59,7 @@ class FoundFile:
     open: Opener
     failure: DocumentFailure | None = None
     stamp: str | None = None
-    seen: str = ""
+    size_and_times: str = ""
 
 
 def format_of(path: str) -> str | None:
@@ -73,15 +73,12 @@ def documents_among(files: Iterable[FoundFile]) -> list[FoundFile]:
 
 
 def read_bytes(listed: FoundFile, limit: int, setting: str = "documents.max_bytes") -> bytes:
-    """Return the content of a file of at most `limit` bytes; raises a DocumentFailure.
-
-    `setting` is the name of the limit in messages.
-    """
+    """Return a file's content of at most `limit` bytes (`setting` in messages); raises a DocumentFailure."""
     if listed.failure is not None:
         raise listed.failure
     content = bytearray()
     if listed.size <= limit:
-        with listed.open() as file:  # its size may have changed since it was listed
+        with listed.open() as file:  # it may have grown since it was listed: a byte over the limit shows it
             while len(content) <= limit and (part := file.read(limit + 1 - len(content))):
                 content += part
     if max(listed.size, len(content)) > limit:
@@ -196,8 +193,8 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
     try:
         return BatchDescription.model_validate(values)
     except ValidationError as error:
-        problem = error.errors(include_input=False, include_url=False)[0]
-        field = ".".join(mask(str(part)).text for part in problem["loc"])  # such as `documents.a.md.licence`
-        fault = "unknown field" if problem["type"] == "extra_forbidden" else problem["msg"]
+        first = error.errors(include_input=False, include_url=False)[0]
+        field = ".".join(mask(str(part)).text for part in first["loc"])  # such as `documents.a.md.licence`
+        fault = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
         known = "the fields are licence, source_uri and, for a batch, documents"
         raise CorpusError(f"{name}: {field}: {fault}; {known}") from None  # the error quotes the file

@@ -21,12 +21,12 @@ _SCRIPT = re.compile("(?P<gap>\\s?)(?P<sign>[\x0e\x0f\x11])(?P<inside>[^\x0e\x0f
 _BETWEEN_RUNS = re.compile("([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10\\1")
 _DEEPEST_SCRIPT = 3
 _REACH = 40  # characters before a raised text that decide its meaning
-_STARTS = ("", ":", "|", "(", "-", "–", "—")  # characters before the first word of a text, cell or bracket
+_STARTS = ("", ":", "|", "(", "-", "–", "—")  # before the first word of a text (""), cell or bracket
 _MARKS = re.compile(
     r"[\[(]?(?:\d{1,3}|[a-z]|[*∗†‡§¶#‖]{1,3})(?:\s?[,;]\s?(?:\d{1,3}|[a-z])|[–-]\d{1,3})*,?[\])]?|\[.*\]"
 )  # `3`, `(a)`, `**`, `2, 4`, `1–3`, or anything in square brackets
 _SIGNED = re.compile(r"[-−–+]\s?\d+(?:[.,/]\d+)?|\d{0,3}[-−–+]")  # `-1/2`, or a charge such as `2+`
-_ORDINAL = re.compile(r"st|nd|rd|th|er|re|ère|ème|e|o|:?[ae]|:e|ten?|[ºª]")  # of 1st, 1er, 2:a, 3ten or 1º
+_ORDINAL = re.compile(r"st|nd|rd|th|er|re|ère|ème|o|:?[ae]|ten?|[ºª]")  # of 1st, 1er, 2:a, 3ten or 1º
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d.,]*$")  # `10` or `1,000`, but not the 1 of `x1`
 _WORD = re.compile(r"[^\W\d_]{1,40}$")
 _OPERATOR_BEFORE = re.compile(r"[=×·*+/^<>≈−-]\s?\w{1,10}$")  # `= x`
@@ -54,7 +54,7 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
     """Write innermost scripts on the line.
 
     The gap before a power, an index or a note mark goes: `10 ` and a raised 6 give `10^6`, and `word ` and a
-    raised 3 `word`. Others stay: a lowered 2 gives `H 2O`, and a raised 14 before C `Carbon ^14C`.
+    raised 3 `word`. Other gaps stay, as in `H 2O` with a lowered 2, and in `Carbon ^14C` with a raised 14.
     """
     parts: list[str] = []
     before = ""  # the end of the text that is written already
@@ -65,7 +65,7 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
         after = text[script.end() : script.end() + _REACH]
         before = (before + between)[-_REACH:]
         if gap and inside.isdigit() and _ISOTOPE.match(after):
-            before = ""  # it belongs to the text that follows, as in `Carbon ^14C`, and begins it
+            before = ""  # an isotope is written, and keeps its gap, as at the start of a text
         if sign == STRUCK:
             written = ""
         elif sign == LOWERED:
@@ -74,8 +74,8 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
             written = write_script(inside, before, after)
         if inside and not written and omissions is not None:
             omissions.add("deleted_text" if sign == STRUCK else "footnote_mark", inside)
-        is_plain = written == inside  # such as the 2 of `H 2O`
-        begins_text = before.strip()[-1:] in _STARTS  # there is no base that it could be written to
+        is_plain = written == inside  # without `^` or `_` it need not touch its base, as in `H 2O`
+        begins_text = before.strip()[-1:] in _STARTS  # it has no base
         if sign == STRUCK or is_plain or begins_text:
             written = gap + written
         parts += [between, written]
@@ -108,16 +108,17 @@ def write_script(raised: str, before: str, after: str) -> str:
             return f"^{raised}"
         return "" if is_mark(raised) else raised
     if base[-1].isdigit():  # 1e and 12e are ordinals, but after 2023 a lone letter marks a note
-        is_ending = _ORDINAL.fullmatch(raised) and (len(raised) > 1 or len(base) < 3)
+        is_ordinal = _ORDINAL.fullmatch(raised) and (len(raised) > 1 or len(base) < 3)
     else:
-        is_ending = len(base) == 1 and raised in ("th", "st", "nd", "rd")  # as in nth
-    if is_ending or raised in ("®", "™", "©", "℠"):
+        is_ordinal = len(base) == 1 and raised in ("th", "st", "nd", "rd")  # as in nth
+    if is_ordinal or raised in ("®", "™", "©", "℠"):
         return raised
     if is_mark(raised) and not _is_power(raised, base, before, after):
         return ""
     is_signed = _SIGNED.fullmatch(raised) is not None
     word = _WORD.search(base)
-    if word and len(word[0]) > 1 and not (is_signed or raised.isdigit()):
+    follows_word = word is not None and len(word[0]) > 1
+    if follows_word and not (is_signed or raised.isdigit()):
         return f" {raised}"  # words after a word, set small
     exponent = raised if is_signed else _bracketed(raised)  # `x^-1/2` is clear, and `^2+` a charge
     return f"^{exponent}{_gap(after)}"
@@ -151,10 +152,12 @@ def _is_power(raised: str, base: str, before: str, after: str) -> bool:
     if number := _NUMBER.search(base):
         is_small = len(number[0]) < 3 and number[0].isdigit()
         return number[0] in ("2", "10") or meets_operator or (is_small and raised.isdigit())
-    if (word := _WORD.search(base)) is None:
-        return base[-1].isalnum()  # after `x1`, neither number nor word, a power; after a full stop a mark
-    is_variable = len(word[0]) == 1 and word[0] not in _RAISABLE  # after a unit, only a number is a power
-    return is_variable or (raised.isdigit() and (word[0] in _RAISABLE or meets_operator))
+    word = _WORD.search(base)
+    if word is None:  # after `x1`, which is neither number nor word, a power; after `end.` a mark
+        return base[-1].isalnum()
+    if word[0] in _RAISABLE:  # `m^2`; a letter after a unit or function is a mark
+        return raised.isdigit()
+    return len(word[0]) == 1 or (raised.isdigit() and meets_operator)  # a single letter is a variable
 
 
 _DEEPEST = 60  # levels of a formula: nobody writes more, and each is a call of its own
@@ -162,14 +165,14 @@ _SIMPLE = re.compile(r"[-−+]?\d+(?:[.,]\d+)*|.")  # a number, or a single sign
 _BASE = re.compile(r"[^\W_]+(?:[.,]\d+)*")  # `sin`, `x1` or `2.5`
 _FACTOR = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]")  # a number, or a letter of a product
 _LETTER = re.compile(r"[^\W\d_](?![^\W\d_])")  # a variable, but not the start of `sin`
-_LEAVES = frozenset({"mi", "mn", "mo", "mtext", "ms", "t"})
-_SKIPPED = re.compile(r"annotation(?:-xml)?|mphantom|phant|none|\w*Pr|argSz")
+_LEAVES = frozenset({"mi", "mn", "mo", "mtext", "ms", "t"})  # elements of text
+_SKIPPED = re.compile(r"annotation(?:-xml)?|mphantom|phant|none|\w*Pr|argSz")  # hidden, or settings (`fPr`)
 _ROWS = frozenset(
     {"math", "oMath", "oMathPara", "mrow", "mstyle", "mpadded", "semantics", "menclose", "box", "borderBox",
      "r", "e", "num", "den", "deg", "sub", "sup", "fName", "func", "d"}
 )  # fmt: skip
 """Elements whose parts are written one after another; other elements with parts have no form on a line."""
-_FRACTION = "\x0e"  # begins a fraction, which gets brackets beside other parts, until the formula is done
+_FRACTION = "\x0e"  # begins a fraction until the formula is done, as it gets brackets beside other parts
 _TIMES = "\u2062"  # between the factors of a product, which gets brackets before an exponent
 _UNSEEN = {ord(_FRACTION): None, 0x2061: None, 0x2062: None, 0x2063: ",", 0x2064: None}
 """Signs that are not shown: before fractions, and between factors, addends and indices of MathML."""
@@ -218,11 +221,11 @@ def _compose(name: str, element: "_Element", parts: list[str]) -> str:
             return _scripts(base, above=above)
         case "msubsup" | "munderover" | "sSubSup", [base, below, above]:
             return _scripts(base, below, above)
-        case "mfrac" | "f", [above, below] if above and below and has_bar:
-            return f"{_FRACTION}{_bracketed(above)}/{_bracketed(below)}"
+        case "mfrac" | "f", [numerator, denominator] if numerator and denominator and has_bar:
+            return f"{_FRACTION}{_bracketed(numerator)}/{_bracketed(denominator)}"
         case ("mroot", [inside, degree]) | ("rad", [degree, inside]) if degree:
             return f"{_bracketed(inside)}^(1/{_bracketed(degree)})"
-        case ("msqrt", _) | ("rad", [_, _]):
+        case ("msqrt", _) | ("rad", [_, _]):  # without a degree
             return f"sqrt({_join(parts)})"
         case "mspace", _:  # parts formulas, as in `a=b c=d`
             return " "
@@ -239,7 +242,7 @@ def _name_of(element: "_Element") -> str:
 
 
 def _property(element: "_Element", name: str, otherwise: str = "") -> str:
-    """Return a property of an element of OMML, which is an element in its first child, or `otherwise`."""
+    """Return a property of an OMML element, such as `noBar` in `<f><fPr><type val="noBar"/>`."""
     properties = element[0] if len(element) else ()
     values = [str(value) for sign in properties if _name_of(sign) == name for value in sign.values()]
     return values[0] if values else otherwise
@@ -256,11 +259,12 @@ def _join(parts: Sequence[str]) -> str:
     written = before = ""
     for part in parts:
         is_fraction = part.startswith(_FRACTION)
-        is_mixed = is_fraction and f"{before}{part}".translate(_UNSEEN).replace("/", "").isdigit()
+        # not `1/2` at a start or after a number; without brackets it keeps its sign for the row around it
+        needs_brackets = is_fraction and not f"{before}{part}".translate(_UNSEEN).replace("/", "").isdigit()
         is_product = _FACTOR.fullmatch(before) and _LETTER.match(part)
         if written[-1:].isalnum() and (is_fraction or part[0].isalnum()):
             written += _TIMES if is_product else " "
-        written += f"({part})" if is_fraction and not is_mixed else part
+        written += f"({part})" if needs_brackets else part
         before = part
     return " ".join(written.split())  # blanks of `mspace` may meet others
 

@@ -39,7 +39,9 @@ _EARLIER = re.compile(
     re.DOTALL,
 )
 """How mail programs begin the mail that is answered below."""
-_FORWARD = re.compile(r"\s*(?:fwd?|wg|vb)\s*:", re.IGNORECASE)  # of mail whose content is earlier mail
+_FORWARD = re.compile(
+    r"\s*(?:fwd?|wg|vb)\s*:", re.IGNORECASE
+)  # earlier mail is its content, so without a mark
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -66,7 +68,7 @@ class _Reader:
     omissions: Omissions = field(default_factory=Omissions)
 
     def read_message(self, message: Message, level: int) -> Iterator[Block]:
-        """Yield the blocks of a message; `level` is that of its subject, lower in a forwarded message."""
+        """Yield the blocks of a message; `level` is that of its subject, deeper in an attached message."""
         subject = _header(message, "subject")
         if subject:
             yield Block("heading", subject, min(level, 6))
@@ -76,10 +78,10 @@ class _Reader:
         for name, value in message.raw_items():
             if name.title() not in (*_SHOWN_HEADERS, "Subject"):
                 self.omissions.add("header", f"{name}{value}")
-        blocks = list(self._read_part(message, level))
+        blocks = list(self.read_part(message, level))
         yield from blocks if _FORWARD.match(subject) else _mark_earlier(blocks)
 
-    def _read_part(self, part: Message, level: int) -> Iterator[Block]:
+    def read_part(self, part: Message, level: int) -> Iterator[Block]:
         """Yield the blocks of a part of a message and of the parts in it."""
         kind = part.get_content_type()
         children = list(part.get_payload()) if part.is_multipart() else []
@@ -89,28 +91,29 @@ class _Reader:
             yield from self._read_versions(children, level)
         elif children:
             for child in children:
-                yield from self._read_part(child, level)
+                yield from self.read_part(child, level)
         elif _is_text(part):
             yield from self._read_text(part, level)
-        elif _payload_of(part)[0].strip():
-            self.omissions.add("attachment")
+        else:
+            content, _ = _payload_of(part)
+            if content.strip():
+                self.omissions.add("attachment")
 
     def _read_versions(self, versions: Sequence[Message], level: int) -> Iterator[Block]:
-        """Yield the blocks of the first version of a text, which is the plainest, unless it is cut."""
-        readings: list[tuple[int, list[Block], Omissions]] = []
-        for version in versions:
-            trial = _Reader(self.settings)
-            blocks = list(trial._read_part(version, level))
-            readings.append((sum(len(block.text) for block in blocks), blocks, trial.omissions))
-        least_length = _LEAST_SHARE * max(length for length, *_ in readings)
-        chosen = next(number for number, (length, *_) in enumerate(readings) if length >= least_length)
-        for number, (length, blocks, omissions) in enumerate(readings):
-            if number == chosen:
-                yield from blocks
-                self.omissions.update(omissions.record())
-            else:  # with all that it leaves out, except for attachments
-                self.omissions.count("alternative", 1 if blocks else 0, length)
-                self.omissions.count("attachment", omissions.pieces["attachment"], 0)
+        """Yield the blocks of one of the versions: the first, which is the plainest, unless it is cut."""
+        readers = [_Reader(self.settings) for _ in versions]
+        readings = [
+            list(reader.read_part(part, level)) for reader, part in zip(readers, versions, strict=True)
+        ]
+        lengths = [sum(len(block.text) for block in blocks) for blocks in readings]
+        least_length = _LEAST_SHARE * max(lengths)
+        chosen = next(number for number, length in enumerate(lengths) if length >= least_length)
+        yield from readings[chosen]
+        self.omissions.update(readers[chosen].omissions.record())
+        for number, reader in enumerate(readers):
+            if number != chosen:  # counted as a whole, so only its attachments are counted apart
+                self.omissions.count("alternative", 1 if readings[number] else 0, lengths[number])
+                self.omissions.count("attachment", reader.omissions.pieces["attachment"], characters=0)
 
     def _read_text(self, part: Message, level: int) -> list[Block]:
         """Return the blocks of a plain or HTML part, its headings below `level`."""
@@ -157,13 +160,13 @@ def _mark_earlier(blocks: Sequence[Block]) -> Iterator[Block]:
 
 
 def _payload_of(part: Message) -> tuple[bytes, str]:
-    """Return the bytes of a part, and the text behind a Base64 body, such as the footer of a mailing list."""
+    """Return the bytes of a part, and the footer that a mailing list appended to a Base64 body."""
     if str(part.get("content-transfer-encoding", "")).strip().lower() == "base64":
         text = str(part.get_payload())
         body = _BASE64.match(text)
         if body is None:  # declared as Base64, but plain text
             return text.encode("utf-8", "surrogateescape"), ""
-        with suppress(binascii.Error):  # further `=` do no harm where the padding is complete
+        with suppress(binascii.Error):  # `==` completes a padding that is cut, and is ignored otherwise
             return base64.b64decode(f"{body[0]}=="), text[body.end() :]
     payload = part.get_payload(decode=True)
     return payload if isinstance(payload, bytes) else b"", ""

@@ -33,7 +33,7 @@ _INCLUDE = re.compile(r"^[ \t]*(?:\{[*!%].*[*!%]\}|-{2}8<-{2}.*|:::\s+\w+(?:\.\w
 """A line that only names a file or a module."""
 _ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{[ ]?:?[ ]?[#.][^{}\n]*\}[ \t]*$", re.MULTILINE)  # `{#id}`
 _ALERT = re.compile(r"\A\[!\w+\][+-]?\s*")  # `> [!NOTE]` makes a quote a box
-_NESTING = 60
+_NESTING = 60  # levels of blocks
 _DEEPEST = _NESTING - 2  # a list takes two levels, and the parser drops deeper text
 _COLOURING = re.compile(r"</?(?:font|span|b|u|i)(?:\s[^<>\n]*)?>")
 _TAG = re.compile(r"<[a-zA-Z/][^<>]*>")
@@ -49,11 +49,10 @@ _ICONS = {":white_check_mark:": "✓", ":heavy_check_mark:": "✓", ":x:": "✗"
 
 def _start_of_box(kind: str | None, title: str | None, env: Any) -> str:
     """Return the start of a box with its title; its kind, such as `warning`, is counted."""
-    omissions: Omissions = env["omissions"]
     if kind:
-        omissions.add("box_kind", kind)
+        env["omissions"].add("box_kind", kind)
     title = re.sub(r"\{[^{}]*\}", " ", title or "").strip(" []:")
-    label = _parser().renderInline(title, {"omissions": omissions})
+    label = _parser().renderInline(title, {"omissions": env["omissions"]})
     return f"<details><summary>{label}</summary>" if label else "<details>"
 
 
@@ -70,13 +69,13 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
     """Parse a mark such as `!!! note` and the indented lines below it.
 
     In markdown-it `bMarks` and `eMarks` are the starts and ends of lines, and `tShift` and `sCount` their
-    indents. `silent` only asks if the mark is there.
+    indents; `start`, `end` and `stop` count lines. `silent` only asks if the mark is there.
     """
     line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
     mark = None if state.is_code_block(start) else _INDENTED_BOX.match(line)
     if mark is None or silent:
         return mark is not None
-    indent = state.sCount[start] + 4
+    indent = state.sCount[start] + 4  # of the lines inside
     stop = start + 1
     while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= indent):
         stop += 1
@@ -92,8 +91,9 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
 
 def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
     """Parse a table drawn with characters; `silent` only asks if it is there."""
-    first = [state.src[state.bMarks[line] : state.eMarks[line]].strip() for line in range(start, end)[:2]]
-    if not first[0].startswith("+-") and not first[-1].startswith("--"):  # a border, or a rule below names
+    head = [state.src[state.bMarks[line] : state.eMarks[line]].strip() for line in range(start, end)[:2]]
+    has_border, has_rule = head[0].startswith("+-"), head[-1].startswith("--")  # below names
+    if not (has_border or has_rule):
         return False
     stop = start
     while stop < end and not state.isEmpty(stop):
@@ -103,8 +103,10 @@ def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> boo
     if rows is None or silent:
         return rows is not None
     env = {"omissions": state.env["omissions"]}
-    cells = ([f"<{'th' if cell.header else 'td'}>{_render(cell.text, env)}" for cell in row] for row in rows)
-    markup = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
+    markup = ""
+    for row in rows:
+        cells = [f"<{'th' if cell.header else 'td'}>{_render(cell.text, env)}" for cell in row]
+        markup += f"<tr>{''.join(cells)}</tr>"
     state.push("html_box", "table", 0).content = f"<table>{markup}</table>"
     state.line = stop
     return True
@@ -138,14 +140,14 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a Markdown file."""
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
     omissions = Omissions()
-    front, about, body = split_front_matter(text)
-    if front.strip():
-        omissions.add("front_matter", front)
+    front_matter, fields, body = split_front_matter(text)
+    if front_matter.strip():
+        omissions.add("front_matter", front_matter)
     try:
         blocks = read_fragment(_render(body, {"omissions": omissions}), omissions)
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
-    return ParsedFile(tuple(blocks), **about, left_out=omissions.record())
+    return ParsedFile(tuple(blocks), **fields, left_out=omissions.record())
 
 
 def _render(text: str, env: dict[str, Any]) -> str:
@@ -158,16 +160,16 @@ def _render(text: str, env: dict[str, Any]) -> str:
 
 
 def _number_items(tokens: "Sequence[Token]") -> None:
-    """Give items the numbers that are written, if the list goes up: statutes leave some out."""
-    counts: list[int] = []  # the last number of each open list
+    """Number items as written, such as 1, 2, 5 in a statute; a number that does not rise counts on."""
+    last_numbers: list[int] = []  # of each open list
     for token in tokens:
         if token.type == "ordered_list_open":
-            counts.append(int(token.attrGet("start") or 0) - 1)
+            last_numbers.append(int(token.attrGet("start") or 0) - 1)
         elif token.type == "ordered_list_close":
-            counts.pop()
+            last_numbers.pop()
         elif token.type == "list_item_open" and token.info.isdecimal():
-            counts[-1] = max(int(token.info), counts[-1] + 1)
-            token.attrSet("value", str(counts[-1]))
+            last_numbers[-1] = max(int(token.info), last_numbers[-1] + 1)
+            token.attrSet("value", str(last_numbers[-1]))
 
 
 @cache
@@ -187,9 +189,9 @@ def _parser() -> "MarkdownIt":
     parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
     for name, marker in (("colons", ":"), ("slashes", "/")):
         parser.use(container_plugin, name, marker, _is_box_head, _fenced_box)
-    interrupted = ["paragraph", "reference", "blockquote", "list"]
+    ended_blocks = ["paragraph", "reference", "blockquote", "list"]  # without a blank line between
     for rule in (_indented_box, _drawn_table):
-        parser.block.ruler.before("fence", rule.__name__, rule, {"alt": interrupted})
+        parser.block.ruler.before("fence", rule.__name__, rule, {"alt": ended_blocks})
     parser.core.ruler.before("inline", "dialects", _clean_inline)
     for name, render in _RULES.items():
         parser.add_render_rule(name, render)
@@ -199,7 +201,7 @@ def _parser() -> "MarkdownIt":
 def _fence(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
     """Return code, or a formula in `$$`, as lines of their own."""
     text = tokens[index].content
-    language, _, rest = tokens[index].info.strip().partition(" ")
+    language, _, rest = tokens[index].info.strip().partition(" ")  # such as `python title="a.py"`
     if rest:
         env["omissions"].add("code_info", rest)
     if language == "console":  # may be coloured with HTML, which readers never see as text
@@ -213,10 +215,11 @@ def _link(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
 
 
 def _inline_html(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
-    """Return line breaks, scripts and deletions; other elements are dropped."""
+    """Return breaks, marks of raised, lowered or deleted text, and labels of components; drop the rest."""
     markup = tokens[index].content
     if markup.startswith("<!--"):
         env["omissions"].add("comment", markup[4:].removesuffix("-->"))
+        return ""
     if component := _COMPONENT.match(markup):
         return f"{escape(component[1])}: "
     kept = _KEPT_INLINE.fullmatch(markup)
@@ -225,7 +228,8 @@ def _inline_html(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
     slash, name, attributes = kept[1], kept[2].lower(), kept[3]
     if name in ("span", "font"):  # which may hide or raise its text
         return f"<{slash}span{attributes}>"
-    return f"<{slash}{'del' if name in ('s', 'strike') else name}>"  # HTML repeats `s` in later paragraphs
+    # an open `s` would strike out later paragraphs, too, unlike `del`
+    return f"<{slash}{'del' if name in ('s', 'strike') else name}>"
 
 
 def _block_html(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:

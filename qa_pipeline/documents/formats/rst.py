@@ -28,6 +28,7 @@ _SETTINGS = {
     "line_length_limit": 10**9, "warning_stream": False, "traceback": True, "initial_header_level": 1,
     "stylesheet_path": None, "embed_stylesheet": False,
 }  # fmt: skip
+"""Messages have levels up to 4: with 6 they neither end the parsing nor are printed."""
 _HEADERS = re.compile(r"\A\s*(?:[A-Za-z][\w-]*:(?:[ \t]+[^\n]*)?\n(?:[ \t]+\S[^\n]*\n)*){2,}(?:[ \t]*\n|\Z)")
 """Lines such as `Title: ...`, with which a Python Enhancement Proposal begins."""
 _LINK = re.compile(r"(?P<title>.*\S)\s*<(?P<target>[^<>]+)>\Z", re.DOTALL)
@@ -102,34 +103,34 @@ class _Directive(Directive):
         if isinstance(self.state, states.SubstitutionDef):  # a picture or a date, without text of its own
             return [nodes.image(alt=self.options.get("alt", ""))]
         name = self.name.lower()
-        after_name = self.block_text.split("\n", 1)[0].partition("::")[2]
-        has_argument = bool(self.content and after_name.strip())
+        first_line = self.block_text.partition("\n")[0]  # such as `.. note:: argument`
+        has_argument = bool(self.content and first_line.partition("::")[2].strip())
         argument, body = (self.content[0], self.content[1:]) if has_argument else ("", self.content)
-        is_of_file = not {"file", "url"}.isdisjoint(self.options) or name.startswith("auto")
+        is_of_file = not {"file", "url"}.isdisjoint(self.options) or name.startswith("auto")  # `automodule`
         caption = self.options.pop("caption", "")
         content: list[nodes.Node] = [nodes.paragraph("", caption)] if caption else []
-        what, unread = "directive", list(map(str, self.options.values()))  # a kind, and text counted as such
+        omission, omitted = "directive", list(map(str, self.options.values()))  # the kind, and its texts
         if is_of_file or name in ("include", "literalinclude"):
-            what, unread = "include", [*unread, argument]
+            omission, omitted = "include", [*omitted, argument]
             content += self._read(body)
         elif name in _OMITTED:
-            unread = [*unread, *self.content]
+            omitted = [*omitted, *self.content]
         elif name in _VERBATIM:  # the argument is a language of code, but a first formula
             text = "\n".join(body if "code" in name else self.content).strip("\n")
             content += [nodes.literal_block(text, text)] if text.strip() else []
         elif name in ("image", "figure"):
-            what = "image"
+            omission = "image"
             content += self._read(body)
         elif name in _FRAMES:
-            unread.append(argument)
+            omitted.append(argument)
             content += self._read(body)
         elif name in _TITLED:
             content.append(nodes.admonition("", nodes.title("", argument.rstrip(":")), *self._read(body)))
         else:  # a note, or an unknown box that its name heads; the argument is its first line
             title = _LABELS.get(name) or re.sub(r"[-_:]", " ", name).capitalize()
             content.append(nodes.admonition("", nodes.title("", title), *self._read(self.content)))
-        is_counted = what != "directive" or "".join(unread).strip()
-        return [*content, _left_out(what, "\n".join(unread))] if is_counted else content
+        is_counted = omission != "directive" or "".join(omitted).strip()  # images and files always
+        return [*content, _left_out(omission, "\n".join(omitted))] if is_counted else content
 
     def _read(self, lines: StringList) -> list[nodes.Node]:
         """Return the nodes of lines inside the directive."""
@@ -199,20 +200,20 @@ def _replace_messages(document: nodes.document, lines: list[str], omissions: Omi
             message.replace_self(quoted)
             continue
         message.parent.remove(message)
-        if "malformed" in message.astext():  # docutils keeps only the last of its lines
+        if "malformed" in message.astext():  # such as `.. |name` without end; the message has its last line
             end = message["line"]
-            starts = [number for number in range(end) if lines[number].lstrip().startswith("..")]
-            omissions.add("malformed", "\n".join(lines[starts[-1] if starts else 0 : end]))
+            starts = (number for number in range(end) if lines[number].lstrip().startswith(".."))
+            omissions.add("malformed", "\n".join(lines[max(starts, default=0) : end]))
 
 
 def _substitute(document: nodes.document, omissions: Omissions) -> None:
-    """Resolve substitutions; substitutions in substitutions stay as written, as their text may explode."""
+    """Resolve substitutions; definitions without a use are counted."""
     definitions = list(document.findall(nodes.substitution_definition))
     references = list(document.findall(nodes.substitution_reference))
     used = {reference["refname"].lower() for reference in references}
     for definition in definitions:
         for nested in list(definition.findall(nodes.substitution_reference)):
-            nested.replace_self(nodes.Text(nested.rawsource))
+            nested.replace_self(nodes.Text(nested.rawsource))  # as written: each level may multiply the text
         if used.isdisjoint(name.lower() for name in definition["names"]):
             omissions.add("substitution", definition.astext())
     document.settings.line_length_limit = _LONGEST_SUBSTITUTION  # it bounds substituted texts, too

@@ -49,12 +49,11 @@ def heading_level(line: str) -> int | None:
     text = line.strip()
     if not text or len(text) > _LONGEST_HEADING or text.endswith(_SENTENCE_END):
         return None
-    numbered = _NUMBERED.match(text)
-    if numbered:
+    if numbered := _NUMBERED.match(text):
         return min(2 + numbered["number"].count("."), 6)
     letters = [character for character in text if character.isalpha()]
-    is_upper = text == text.upper() != text.lower()  # some scripts have no capitals
-    return 2 if len(letters) > 3 and is_upper else None
+    is_upper = text == text.upper() != text.lower()  # in scripts without capitals both are equal
+    return 2 if len(letters) > 3 and is_upper else None  # fewer capitals may be an abbreviation
 
 
 def _read_group(lines: list[str], omissions: Omissions) -> list[Block]:
@@ -78,10 +77,11 @@ def _read_body(lines: list[str], omissions: Omissions) -> list[Block]:
         for line in lines:
             omissions.add("rule", line)
         return []
-    if _ITEM.match(lines[0]) and (len(lines) > 1 or heading_level(lines[0]) is None):  # not `2. Scope`
-        return _read_items(lines, omissions)
-    if len(lines) == 1 and (level := heading_level(lines[0])):
+    level = heading_level(lines[0]) if len(lines) == 1 else None
+    if level is not None:  # such as `2. Scope`, which looks like an item, too
         return [Block("heading", lines[0], level)]
+    if _ITEM.match(lines[0]):
+        return _read_items(lines, omissions)
     if all(line.startswith("    ") for line in lines):
         return [Block("code", "\n".join(line[4:] for line in lines))]
     is_wrapped = all(len(line.strip()) >= _WRAPPED_AT for line in lines[:-1])
@@ -90,18 +90,20 @@ def _read_body(lines: list[str], omissions: Omissions) -> list[Block]:
 
 def _read_items(lines: list[str], omissions: Omissions) -> list[Block]:
     """Return list items with levels by indent; a line without a mark goes on with the item above."""
-    items: list[tuple[int, str | None, list[str]]] = []  # indent, number and lines of each
+    groups: list[list[str]] = []  # the lines of each item
     for line in lines:
-        item = _ITEM.match(line)
-        if item:
-            items.append((len(item["indent"]), item["number"], [item["text"]]))
-            if item["number"] is None:
-                omissions.add("list_marker", line[: item.start("text")])
+        if _ITEM.match(line):
+            groups.append([line])
         else:
-            items[-1][2].append(line.strip())
-    depths = {indent: depth for depth, indent in enumerate(sorted({indent for indent, _, _ in items}))}
+            groups[-1].append(line.strip())
+    items = [item for group in groups if (item := _ITEM.match(" ".join(group)))]
+    for item in items:
+        if item["number"] is None:
+            omissions.add("list_marker", item.string[: item.start("text")])
+    indents = sorted({len(item["indent"]) for item in items})
+    depths = {indent: depth for depth, indent in enumerate(indents)}
     return [
-        Block("list_item", " ".join(parts), depths[indent], marker=number) for indent, number, parts in items
+        Block("list_item", item["text"], depths[len(item["indent"])], marker=item["number"]) for item in items
     ]
 
 
@@ -112,10 +114,11 @@ _SOURCE = ("source_uri", "source_url", "source", "canonical", "canonical_url", "
 _SUCCESSORS = ("superseded_by", "replaced_by", "obsoleted_by")
 _FLAGS = ("draft", "deprecated", "obsolete", "repealed", "superseded", "withdrawn")
 _TRUE = frozenset({"true", "yes", "1"})
-_LONGEST = 50_000
+_LONGEST_YAML = 50_000  # characters: reading YAML takes long
 _NO_TEXT = frozenset({"", "~", "null", "true", "false"})
-_FRONT = re.compile(r"\A(---|\+\+\+)[ \t]*\n(?P<fields>.*?)^\1[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+_FRONT = re.compile(r"(?ms)\A(?P<rule>---|\+\+\+)[ \t]*\n(?P<fields>.*?)^(?P=rule)[ \t]*$\n?")
 _FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(?:[\w\"'][^\n:=]*[:=]|!!|- |[\[{])")
+"""The start of fields, such as `title: ...`, `title = ...` or `- ...`, below blank lines and comments."""
 
 FrontMatter = dict[str, Any]
 """The fields that this package uses: title, language, source_uri, licence and status, or None."""
@@ -128,16 +131,16 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
     """
     match = _FRONT.match(text)
     written = match["fields"] if match else ""
-    # a file may also begin with text between two rules
-    if match is None or (written.strip() and not _FIELD.match(written)):
+    is_text = written.strip() != "" and not _FIELD.match(written)  # between two rules
+    if match is None or is_text:
         return "", {}, text
     loaded = None
-    if match[1] == "---" and len(written) <= _LONGEST:
+    if match["rule"] == "---" and len(written) <= _LONGEST_YAML:
         with suppress(yaml.YAMLError, ValueError, RecursionError):
             loaded = read_yaml(written)
     values = loaded.items() if isinstance(loaded, dict) else ()
     fields = {str(name).strip().lower(): value for name, value in values}
-    # such as `draft: true` or `superseded_by: B`
+    # `draft: true` gives the status `draft`, and `superseded_by: B` the status `superseded`
     flags = (name for name in _FLAGS if str(fields.get(name, "")).strip().lower() in _TRUE)
     successors = (name.partition("_")[0] for name in _SUCCESSORS if _first(fields, (name,)))
     used: FrontMatter = {
@@ -204,8 +207,8 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
         text = _try_decoding(content, encoding)
         if text is None:
             continue
-        # bytes that fit UTF-8 are UTF-8, unless another encoding of several bytes, such as GBK, is declared;
-        # UTF-16 is not believed, as its own text has zeros, which no text in UTF-8 has
+        # bytes that fit UTF-8, too, are believed to be in the stated encoding only if that has several bytes
+        # a character, such as GBK; true UTF-16 has zeros, with which `utf8_text` is None
         has_single_bytes = len(text) == len(content)
         is_doubtful = has_single_bytes or encoding.startswith(("utf-16", "utf-32"))
         return utf8_text if is_doubtful and utf8_text is not None else text
