@@ -39,9 +39,7 @@ _EARLIER = re.compile(
     re.DOTALL,
 )
 """How mail programs begin the mail that is answered below."""
-_FORWARD = re.compile(
-    r"\s*(?:fwd?|wg|vb)\s*:", re.IGNORECASE
-)  # earlier mail is its content, so without a mark
+_FORWARD = re.compile(r"\s*(?:fwd?|wg|vb)\s*:", re.IGNORECASE)  # earlier mail is what it passes on
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
