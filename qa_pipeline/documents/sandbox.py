@@ -95,12 +95,12 @@ class Worker:
         """Return the reply as `read` reads it, or a failure; None until it comes."""
         reply = None
         if self.connection.poll():
-            with suppress(EOFError, OSError):  # the worker has ended, or its reply is too long
+            with suppress(EOFError, OSError):
                 reply = self.connection.recv_bytes(_LONGEST_REPLY)
         elif monotonic() < self.deadline:
             return None
-        if reply is None:  # or its time is over
-            is_too_long = not self.connection.readable  # a connection is not read after such a reply
+        if reply is None:  # the worker has ended, its reply is too long, or its time is over
+            is_too_long = not self.connection.readable  # `multiprocessing` closes the reading end then
             self.end()
             return UNUSABLE if is_too_long else self._why_it_died()
         if not reply:  # the sign that it has started

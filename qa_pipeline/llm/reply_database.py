@@ -266,18 +266,18 @@ class Database:
         return engine
 
     def _may_recover(self, error: Exception) -> bool:
-        """Return True if another attempt may succeed: the server restarts, or the SQLite file is busy."""
-        was_reached = self._engine is not None
+        """Return True if another attempt may succeed: a server restarts, or a new SQLite file is busy."""
+        has_connected = self._engine is not None  # at least once
         if not self.is_postgres:
             # SQLite itself waits for a busy file, except if two processes switch a new file to WAL at once
             code = getattr(getattr(error, "orig", error), "sqlite_errorcode", None)
-            return not was_reached and code == sqlite3.SQLITE_BUSY
+            return not has_connected and code == sqlite3.SQLITE_BUSY
         if not isinstance(error, DBAPIError):
             return False
         reason = str(error.orig)
         if any(word in reason for word in _PASSING_REFUSALS):
             return True
-        if not was_reached:  # the address is more likely misspelt than the server gone
+        if not has_connected:  # the address is more likely misspelt than the server gone
             return False
         if error.connection_invalidated:
             return True

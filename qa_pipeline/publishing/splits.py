@@ -282,9 +282,9 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
         rows_in[split, None] += sizes[component]  # all languages
 
     def assign(component: int, language: str | None, allowed: Iterable[int]) -> None:
-        """Assign a component, if it fits, to the split that lacks the largest part of its target."""
+        """Assign a component, if it fits, to the split that lacks most of its target in a language."""
         rows = sizes[component]
-        # the target in a language is the target times the share of the language in all rows (1 for None)
+        # the target in a language is the target times its share of all rows; None is all languages
         lacking_rows = {
             split: targets[split] * rows_of[language] / all_rows - rows_in[split, language]
             for split in allowed
