@@ -51,7 +51,7 @@ class _Compared:
     """Columns of a claim without vector scores, its text to embed, and its chunks, best by words first."""
 
     columns: ClaimColumns
-    embedded: str
+    text_to_embed: str
     chunk_ids: Sequence[str]
 
 
@@ -169,8 +169,8 @@ def _compare_answer(answered: Answered, index: SourceIndex, must_answer: bool) -
             "candidate_chunk_ids": best_chunk_ids[:_MOST_CANDIDATE_CHUNKS],
         }
         needs_question = fragment and claim.self_contained is None
-        embedded = f"{row['question']} {claim.stated}" if needs_question else claim.stated
-        yield _Compared(columns, embedded, best_chunk_ids)
+        text_to_embed = f"{row['question']} {claim.stated}" if needs_question else claim.stated
+        yield _Compared(columns, text_to_embed, best_chunk_ids)
 
 
 def _add_cosines(
@@ -182,9 +182,9 @@ def _add_cosines(
         document_ids = dict.fromkeys(index.sources[chunk_id].document_id for chunk_id in claim.chunk_ids)
         document_chunks.append([*chain.from_iterable(index.chunks_by_document[i] for i in document_ids)])
     vectors.load(chain.from_iterable(document_chunks))
-    texts = TextVectors((claim.embedded for claim in compared), embedder)
+    texts = TextVectors((claim.text_to_embed for claim in compared), embedder)
     for claim, all_chunks in zip(compared, document_chunks, strict=True):
-        cosines = vectors.cosines(texts.of(claim.embedded), all_chunks)
+        cosines = vectors.cosines(texts.of(claim.text_to_embed), all_chunks)
         claim.columns["similarity"] = max(cosines, default=None)
 
 
