@@ -228,7 +228,7 @@ def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> st
     grammar, written = reading.grammar, match["subject"]
     words = folded(written)
     has_article = not (grammar.definite | grammar.indefinite).isdisjoint(words[:1])
-    noun = words[1:] if has_article else words
+    noun = words[1:] if has_article else words  # with its attributes, as a list of words
     if not _is_noun_phrase(noun, reading):
         return None
     is_definition = statement.says.endswith("{thing}")
