@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -20,10 +20,10 @@ from qa_pipeline.storage.layout import Layout
 
 BATCHES_A_TICK = 200
 """Most runs requested per tick, since a tick has 60 seconds and other sensors wait."""
-BATCHES_A_QUERY = 500
-"""Records per query, to bound memory and SQLite's variables."""
-GONE = "gone"
-"""The version of a batch whose folder was removed."""
+ITEMS_A_QUERY = 500
+"""Batches or records per database query, to bound memory and SQLite's variables."""
+REMOVED = "gone"
+"""The version of a batch whose folder was removed. It is unlike any hash, so a returned batch has changed."""
 DATA_VERSION = "dagster/data_version"
 UNENDED = [status for status in dg.DagsterRunStatus if status not in ENDED]
 UNENDED_BACKFILLS = ("REQUESTED", "CANCELING", "FAILING")
@@ -65,9 +65,10 @@ def corpus_sensor(
     problems = list(batches.refused.values())
     if not batches.names:
         return dg.SkipReason(f"no usable batch, so nothing is withdrawn or removed: {'; '.join(problems)}")
-    present = {*batches.names, *batches.refused}
-    withdraw_missing(layout, resources.settings.corpus, present)
-    gone = {name for name, tombstone in withdrawn_batches(layout).items() if tombstone.reason == "batch_gone"}
+    listed = {*batches.names, *batches.refused}
+    withdraw_missing(layout, resources.settings.corpus, listed)
+    tombstones = withdrawn_batches(layout)  # a batch that comes back keeps its tombstone until it is rebuilt
+    removed = {name for name, tombstone in tombstones.items() if tombstone.reason == "batch_gone"}
 
     # report the versions that are the same as in the last tick, and request their runs
     reports = last_reports(instance)
@@ -86,23 +87,22 @@ def corpus_sensor(
         # the id of the previous report makes restored content run again
         run_key = f"{batch}:{version}:{reports[batch].report_id}"
         requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
-    # `GONE` differs from every hash, so a folder that comes back counts as changed
-    for batch in sorted(gone - present):
-        if reports[batch].version not in ("", GONE):  # "" was never reported
-            events += report(batch, GONE)
+    for batch in sorted(removed - listed):
+        if reports[batch].version not in ("", REMOVED):  # "" was never reported
+            events += report(batch, REMOVED)
 
-    # add the partitions of new batches, and remove those of batches that are not listed any more
+    # add the partitions of new batches, and delete those of batches that are not listed any more
     registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
     new = sorted(set(batches.names) - registered)
-    removed = _removable(instance, layout, registered - present, gone)
+    deleted = _deletable(instance, layout, registered - listed, removed)
     for problem in problems:
         context.log.warning(problem)
-    counts = f"{len(batches.names)} batches, {len(changed)} changed; removed: {', '.join(removed) or 'none'}"
+    counts = f"{len(batches.names)} batches, {len(changed)} changed; removed: {', '.join(deleted) or 'none'}"
     return dg.SensorResult(
         run_requests=requests,
         dynamic_partitions_requests=[
-            *map(document_batches.build_add_request, _query_chunks(new)),
-            *([document_batches.build_delete_request(removed)] if removed else []),
+            *map(document_batches.build_add_request, _query_groups(new)),
+            *([document_batches.build_delete_request(deleted)] if deleted else []),
         ],
         asset_events=events,
         cursor=json.dumps(waiting),
@@ -137,7 +137,7 @@ def last_reports(instance: dg.DagsterInstance) -> defaultdict[str, LastReport]:
         corpus_asset.key, dg.DagsterEventType.ASSET_MATERIALIZATION
     )
     reports: defaultdict[str, LastReport] = defaultdict(LastReport)
-    for ids in _query_chunks(list(latest.values())):
+    for ids in _query_groups(list(latest.values())):
         wanted = dg.AssetRecordsFilter(corpus_asset.key, storage_ids=ids)
         for record in instance.fetch_materializations(wanted, limit=len(ids)).records:
             if record.asset_materialization is not None:
@@ -155,18 +155,19 @@ def report(batch: str, version: str) -> list[dg.AssetObservation | dg.AssetMater
     return [kind(corpus_asset.key, partition=batch, tags={DATA_VERSION: version}) for kind in kinds]
 
 
-def _query_chunks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(items), BATCHES_A_QUERY):
-        yield items[start : start + BATCHES_A_QUERY]
+def _query_groups(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Split items, such as batch names, into groups that are small enough for a database query."""
+    for start in range(0, len(items), ITEMS_A_QUERY):
+        yield items[start : start + ITEMS_A_QUERY]
 
 
-def _removable(
-    instance: dg.DagsterInstance, layout: Layout, unlisted: Collection[str], gone: Collection[str]
+def _deletable(
+    instance: dg.DagsterInstance, layout: Layout, unlisted: Set[str], removed: Set[str]
 ) -> list[str]:
-    """Return the unlisted partitions that may be removed; a run fails if its partition is removed.
+    """Return the partitions of unlisted batches that may be deleted; a run fails without its partition.
 
-    `unlisted` partitions are not in the corpus now. Of these, batches that are `gone` from this corpus and
-    batches that were never read may be removed; the others came from another corpus.
+    Of the `unlisted` batches, which are not in the corpus now, some were `removed` from it and some were
+    never read. Both may be deleted. The others came from another corpus.
     """
     if not unlisted:
         return []
@@ -174,8 +175,7 @@ def _removable(
         return []  # it may still start a run of any partition
     running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED))}
     never_read = {name for name in unlisted if not layout.origin(name).is_file()}
-    may_be_removed = never_read | set(gone)
-    return sorted((set(unlisted) & may_be_removed) - running)
+    return sorted((never_read | (unlisted & removed)) - running)
 
 
 @dg.schedule(

@@ -53,7 +53,7 @@ def run_batches(
     job = definitions.resolve_job_def(build_batch.name)
     outcomes = []
     for batch in batches:
-        # before the run, so that changes during it cause another; runs over a file of pairs are not recorded
+        # taken before the run, so that changes during it cause another; None if only given pairs are checked
         try:
             fingerprint = None if resources.pairs_file else batch_fingerprint(resources, batch)
         except QAPipelineError as error:

@@ -228,10 +228,10 @@ def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> st
     grammar, written = reading.grammar, match["subject"]
     words = folded(written)
     has_article = not (grammar.definite | grammar.indefinite).isdisjoint(words[:1])
-    noun = words[1:] if has_article else words
+    noun = words[1:] if has_article else words  # with its attributes, as a list of words
     if not _is_noun_phrase(noun, reading):
         return None
-    defines = statement.says.endswith("{thing}")
+    is_definition = statement.says.endswith("{thing}")
     names = reading.names_in(written)
     opens_with_name = noun[0] in names or reading.writes_as_name(written.split()[1 if has_article else 0])
     is_known = opens_with_name or reading.is_headed(" ".join(noun))  # or in the heading or title
@@ -239,10 +239,10 @@ def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> st
         is_clear = True
     elif words[0] in grammar.indefinite:
         # a class of two words, such as "a check valve", or of a compound that is written as a single word
-        is_clear = defines and (len(noun) > 1 or not grammar.open_compounds)
-    elif defines and not has_article:  # "Kafka is a system that …"
+        is_clear = is_definition and (len(noun) > 1 or not grammar.open_compounds)
+    elif is_definition and not has_article:  # "Kafka is a system that …"
         is_clear = is_known
-    elif defines:  # "the pump" may be any pump, unless it has a name
+    elif is_definition:  # "the pump" may be any pump, unless it has a name
         is_clear = is_known and reading.mentions_name(written)
     else:  # a date or an amount
         is_clear = bool(names) or (is_known and reading.mentions_name(written))

@@ -293,7 +293,7 @@ def parse_pairs(content: bytes | None, name: str | Path, limits: Limits = LIMITS
     if fault is not None:
         location = str(path) if is_parquet else f"{path} row 1"
         raise InputError(f"{location}: {fault.detail}; rename or add columns")
-    # the folder of a user's file must not change the rows; a name with content is a path within the batch
+    # with content, the path within the batch; else the name alone, so that a moved file gives the same rows
     stored_name = path.name if content is None else str(path)
     pairs = []
     for row in file.rows:

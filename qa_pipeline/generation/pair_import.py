@@ -154,7 +154,7 @@ def _failed(pair: RawPair) -> PairColumns:
 def _drafted(pair: RawPair, sources: BatchSources) -> PairColumns:
     """Return the columns of a usable pair, with its citations resolved."""
     answer = pair.answer or ""
-    marked = [RawCitation(reference, reference) for reference in mark_references(answer)]
+    marked = [RawCitation(raw=reference, reference=reference) for reference in mark_references(answer)]
     cited = {citation: sources.resolve(citation) for citation in _distinct([*pair.citations, *marked])}
     chunk_ids = list(dict.fromkeys(i for resolution in cited.values() for i in resolution.chunk_ids))
     is_searched = not cited and not is_refusal(answer)

@@ -62,8 +62,8 @@ def write_questions(
     """
     if settings.max_chunks is not None:  # earlier questions would change the plan
         previous = None
-    models = makers(model.name)  # the model, and a fake that replied in its name
-    earlier = still_valid(previous, chunks, settings, llm, models)
+    model_names = makers(model.name)  # in rows of the model, and of a fake model that replied for it
+    earlier = still_valid(previous, chunks, settings, llm, model_names)
     requests = plan_requests(chunks, earlier, settings, llm, batch=batch, links=links)
     replies = complete_all(model, requests, workers=llm.workers, notify=notify)
     planned = [
@@ -71,15 +71,17 @@ def write_questions(
         for request, reply in zip(requests, replies, strict=True)
         for row in _planned_rows(request, reply, model.name)
     ]
+    # the calls below that return nothing change the rows in place
     _make_standalone(planned, requests, model, llm)
     order = {chunk_id: number for number, chunk_id in enumerate(chunks["chunk_id"])}
     # an earlier question is searched for again if a retrieved chunk is gone
     to_search = [row for row in earlier if set(row["passage_ids"]) - order.keys()] + planned
     _retrieve_passages(to_search, dict(chunks.select("chunk_id", "title").iter_rows()), retrieve)
+    # a question about two chunks counts for its first chunk, under which it was planned
     asked_ids = {row["target_chunk_ids"][0] for row in earlier + planned}
     new = planned + _skipped_rows(chunks, asked_ids, settings, llm, batch, model.name)
     for row in new:
-        # 1 was the round of asking; ids must not change, since people's decisions refer to them
+        # ids must not change, since people's decisions refer to them; 1 was the round of asking
         parts = [row["batch"], *row["target_chunk_ids"], row["question"], 1, row["place"]]
         row["question_id"] = hash_parts(*parts, row["prompt_hash"], row["model"])[:32]
     rows = sorted(earlier + new, key=lambda row: (order[row["target_chunk_ids"][0]], row["place"] or 0))
@@ -126,18 +128,18 @@ def _planned_rows(
     reply: Reply[records.QuestionsReply | records.QuotedReply] | ModelError,
     model: str,
 ) -> list[QuestionRow]:
-    """Return a row for each planned question. Drafts fill rows in order, and further rows stay dropped."""
+    """Return a row for each planned question. Drafts fill rows in order; the other rows stay dropped."""
     reason = NOT_WRITTEN if request.language in LANGUAGES else LANGUAGE_NOT_HANDLED
     drafts = [] if isinstance(reply, ModelError) else _drafts(request, reply.value)
     writer = maker(model, reply)
     rows = []
-    for index, planned_type in enumerate(request.types):
-        row = _dropped(request.passages, request.prompt_hash, request.batch, writer, reason=reason)
-        row["place"], row["planned_type"] = index, planned_type
+    for position, planned_type in enumerate(request.types):
+        row = _unwritten_row(request.passages, request.prompt_hash, request.batch, writer, reason=reason)
+        row["place"], row["planned_type"] = position, planned_type  # position in the request
         if isinstance(reply, ModelError):
             _set_outcome(row, "failed", reply.reason, str(reply))
-        elif index < len(drafts):
-            _write(row, drafts[index], request.passages)
+        elif position < len(drafts):
+            _write(row, drafts[position], request.passages)
         rows.append(row)
     return rows
 
@@ -198,16 +200,18 @@ def _skipped_rows(
     is_limited = settings.max_questions is not None or settings.max_chunks is not None
     unplanned = OVER_LIMIT if is_limited else NOT_OFFERED  # of a usable chunk
     return [
-        _dropped([passage], hashes[passage.language], batch, model, reason=left_out.get(chunk_id, unplanned))
+        _unwritten_row(
+            [passage], hashes[passage.language], batch, model, reason=left_out.get(chunk_id, unplanned)
+        )
         for chunk_id, passage in records.passages_by_id(chunks).items()
         if chunk_id not in asked_ids
     ]
 
 
-def _dropped(
+def _unwritten_row(
     passages: Sequence[records.Passage], prompt_hash: str, batch: str, model: str, *, reason: str
 ) -> QuestionRow:
-    """Return the row of a question that was not written."""
+    """Return the row of a question that was not written, with the status "dropped"."""
     return {
         **dict.fromkeys(QUESTIONS.schema, None),  # type: ignore[typeddict-item]
         "batch": batch,
@@ -240,11 +244,11 @@ def _with_question(rows: Iterable[QuestionRow]) -> list[KeptQuestionRow]:
     return cast("list[KeptQuestionRow]", [row for row in rows if row["question"] is not None])
 
 
-def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], retrieve: Retrieve) -> None:
-    """Search for each question, without the quoted title of its document; set passages and difficulty."""
+def _retrieve_passages(rows: Sequence[QuestionRow], title_of: Mapping[str, str], retrieve: Retrieve) -> None:
+    """Search for each question, without its quoted document title, and set its passages and difficulty."""
     written = (row for row in _with_question(rows) if row["status"] != "failed")
     answerable = [row for row in written if len(row["question"]) <= MAX_QUESTION]
-    queries = [_without_title(row["question"], titles[row["target_chunk_ids"][0]]) for row in answerable]
+    queries = [_without_title(row["question"], title_of[row["target_chunk_ids"][0]]) for row in answerable]
     retrieved = retrieve(queries, [row["language"] for row in answerable])
     for row, passages in zip(answerable, retrieved, strict=True):
         targets = row["target_chunk_ids"]

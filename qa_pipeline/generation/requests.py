@@ -46,13 +46,10 @@ def request_about(
     *,
     label: str = "question",  # of the question in the prompt
     temperature: float = 0.0,
-    answer: str | None = None,
-    **values: Delimited,
+    answer: str | None = None,  # of the row, for providers that work on texts
+    **values: Delimited,  # further untrusted texts of the prompt
 ) -> Request[ReplyT]:
-    """Return the request to fill a reply model about the question of a row.
-
-    `values` are further untrusted texts. `answer` is the answer of the row, for providers that work on texts.
-    """
+    """Return a request about the question of a row, to be answered with `reply_model`."""
     if passages is not None:
         values["passages"] = render_passages(passages)
     return Request(
@@ -238,9 +235,8 @@ def standalone_request(
     return request_about(row, "standalone", prompt, StandaloneReply, llm, passages)
 
 
-PLAN = pl.Schema(
-    {"chunk_id": pl.String(), "place": pl.Int32(), "planned_type": pl.String(), "partner_id": pl.String()}
-)
+PLAN = pl.Schema(dict.fromkeys(("chunk_id", "planned_type", "partner_id"), pl.String()))
+"""A row for each planned question. A question of two hops has a second chunk, the partner."""
 SECTION = ("document_id", "section_start")
 """The columns that identify a section of a batch."""
 
@@ -266,18 +262,17 @@ def plan_questions(
     is a frame of `LINKS`.
 
     Returns:
-        PLAN, best first. `partner_id` is the second chunk of a two-hop question, in rotation over the links.
-        Chunks beyond the limit and two-hop questions without a link have no row.
+        PLAN, best slots first. Slots beyond the limit and two-hop questions without a link have no row.
     """
     linked = _with_partners(chunks.select("chunk_id", *SECTION, "text"), links)
-    slots = _ordered(linked, settings.questions_per_chunk)
+    slots = _ordered(linked, settings.questions_per_chunk)  # a row for each slot, with its chunk
     if settings.max_questions is not None:
         slots = slots.head(max(0, settings.max_questions - taken.height))
-    counts = dict(taken.group_by("planned_type").len().iter_rows())
-    types = deal_types(slots, settings.mix, counts)
+    taken_by_type = dict(taken.group_by("planned_type").len().iter_rows())
+    types = deal_types(slots, settings.mix, taken_by_type)
     no_partner = pl.lit(None, pl.String())
     planned = slots.with_columns(pl.Series("planned_type", types, pl.String()), partner_id=no_partner)
-    # further questions of a type about a chunk get its next linked chunk
+    # further questions of a type about a chunk get its next linked chunk, in rotation
     index_in_type = pl.int_range(pl.len()).over("chunk_id", "planned_type")
     for kind, scope in HOP_SCOPES.items():
         partner = pl.col(scope).list.get(index_in_type % pl.col(scope).list.len())
@@ -301,10 +296,10 @@ def _with_partners(chunks: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
 
 def _ordered(chunks: pl.DataFrame, per_chunk: int) -> pl.DataFrame:
     """Return every slot with its chunk: the first of each section, then the second, ordered by hashes."""
-    indices = pl.DataFrame({"place": range(per_chunk)}, schema={"place": pl.Int32()})  # index in the chunk
-    slots = chunks.join(indices, how="cross")
-    in_section = slots.sort("place", "chunk_id").with_columns(turn=pl.int_range(pl.len()).over(*SECTION))
-    return in_section.sort("turn", "chunk_id", "place")
+    numbers = pl.DataFrame({"number": range(per_chunk)})  # of the slot in its chunk
+    slots = chunks.join(numbers, how="cross")
+    in_section = slots.sort("number", "chunk_id").with_columns(turn=pl.int_range(pl.len()).over(*SECTION))
+    return in_section.sort("turn", "chunk_id", "number")
 
 
 def deal_types(
@@ -325,10 +320,10 @@ def deal_types(
     used: dict[str, set[QuestionType]] = defaultdict(set)  # types by chunk
     for chunk_id, offered in zip(slots["chunk_id"], is_offered.iter_rows(named=True), strict=True):
         fitting = [kind for kind in scarce_first if offered[kind]] or scarce_first  # else any type
-        new = [kind for kind in fitting if kind not in used[chunk_id]] or fitting
-        # a type is repeated in a chunk only if no new type has slots left
-        below_quota = [kind for kind in (*new, *fitting) if open_slots[kind] > 0]
-        least_exceeded = max(new, key=lambda kind: open_slots[kind] / weights[kind])
+        unused = [kind for kind in fitting if kind not in used[chunk_id]] or fitting
+        # unused types come first, so a type is repeated in a chunk only if they have no slots left
+        below_quota = [kind for kind in (*unused, *fitting) if open_slots[kind] > 0]
+        least_exceeded = max(unused, key=lambda kind: open_slots[kind] / weights[kind])
         kind = below_quota[0] if below_quota else least_exceeded
         used[chunk_id].add(kind)
         open_slots[kind] -= 1

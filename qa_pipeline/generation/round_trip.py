@@ -39,8 +39,8 @@ ComparisonColumn = Literal["agrees", "fewer_chunks_answer"]
 class QuotedPairRow(DraftedPairRow):
     """A pair with its quotes and their chunks. It is in doubt if a claim was not decided verbatim."""
 
-    evidence_chunk_id: list[str]
-    evidence_quote: list[str]
+    evidence_chunk_ids: list[str]  # one for each quote
+    evidence_quotes: list[str]
     is_in_doubt: bool
 
 
@@ -66,8 +66,8 @@ class RoundTrip:
         """Record that the model could not be asked."""
         self.columns |= {"status": "failed", "reason": error.reason, "detail": str(error)}
 
-    def settle(self) -> None:
-        """Set each comparison: True if any answer agrees, else None if any is unsure, else False."""
+    def set_comparisons(self) -> None:
+        """Set each comparison column: True if any answer agrees, else None if any is unsure, else False."""
         for column, agreements in self.agreements.items():
             self.columns[column] = True in agreements or (None if None in agreements else False)
 
@@ -98,17 +98,17 @@ def make_round_trips(
         for pair in _with_quotes(passed, claims, claim_verdicts)
     ]
     for trip in trips:
-        needs_one_chunk = trip.is_hop and len(set(trip.pair["evidence_chunk_id"])) == 1
-        trip.columns["fewer_chunks_answer"] = needs_one_chunk or None  # None: not known yet
+        is_proved_by_one = trip.is_hop and len(set(trip.pair["evidence_chunk_ids"])) == 1
+        trip.columns["fewer_chunks_answer"] = True if is_proved_by_one else None  # else as the model replies
         trip.columns["model"] = None if model is None else model.name
     if model is not None:
-        to_ask = [trip for trip in trips if trip.is_hop or not only_hops]
+        to_ask = [trip for trip in trips if trip.is_hop or not only_hops]  # changed in place below
         llm = llm or LLMSettings()
         _ask(to_ask, passages_by_id(chunks), model, llm, notify)
         _compare(to_ask, model, llm)
         for trip in to_ask:
-            if trip.columns["status"] == "checked":
-                trip.settle()
+            if trip.columns["status"] != "failed":  # all calls about it succeeded
+                trip.set_comparisons()
     return ROUND_TRIPS.frame([trip.columns for trip in trips])
 
 
@@ -116,7 +116,7 @@ def _with_quotes(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame
 ) -> list[QuotedPairRow]:
     """Return the pairs with the distinct quotes of their supported claims, in claim order."""
-    proofs = (
+    quotes = (  # a row for each quote of a pair
         decided_claims(claims, claim_verdicts)
         .filter(pl.col("verdict") == SUPPORTED)
         .select("claim_id", "pair_id")
@@ -124,10 +124,12 @@ def _with_quotes(
         .filter(pl.col("evidence_chunk_id").is_not_null())
         .unique(["pair_id", "evidence_chunk_id", "evidence_quote"], maintain_order=True)
     )
-    quotes = proofs.group_by("pair_id", maintain_order=True).agg("evidence_chunk_id", "evidence_quote")
+    quotes_by_pair = quotes.group_by("pair_id", maintain_order=True).agg(
+        evidence_chunk_ids="evidence_chunk_id", evidence_quotes="evidence_quote"
+    )
     doubtful_ids = claim_verdicts.filter(~pl.col("decided_by").is_in(_PROVING))["pair_id"].unique()
-    rows = pairs.join(quotes, on="pair_id", how="left", maintain_order="left").with_columns(
-        pl.col("evidence_chunk_id", "evidence_quote").fill_null([]),
+    rows = pairs.join(quotes_by_pair, on="pair_id", how="left", maintain_order="left").with_columns(
+        pl.col("evidence_chunk_ids", "evidence_quotes").fill_null([]),
         is_in_doubt=pl.col("pair_id").is_in(doubtful_ids.implode()),
     )
     return list(typed_rows(rows, QuotedPairRow))
@@ -144,8 +146,7 @@ def _ask(
     attempts = [(trip, *attempt) for trip in trips for attempt in _attempts(trip, passages, llm)]
     for trip in trips:
         trip.columns["status"] = "checked"
-    requests = [request for _, _, request in attempts]
-    replies = complete_all(model, requests, workers=llm.workers, notify=notify)
+    replies = complete_all(model, [request for _, _, request in attempts], workers=llm.workers, notify=notify)
     for (trip, column, _), reply in zip(attempts, replies, strict=True):
         if isinstance(reply, ModelError):
             trip.fail(reply)
@@ -172,9 +173,9 @@ def _attempts(
     ("fewer_chunks_answer").
     """
     pair = trip.pair
-    chunk_ids = pair["evidence_chunk_id"]  # one for each quote
+    chunk_ids = pair["evidence_chunk_ids"]
     if pair["is_in_doubt"]:
-        quotes = zip(chunk_ids, pair["evidence_quote"], strict=True)
+        quotes = zip(chunk_ids, pair["evidence_quotes"], strict=True)
         proofs = [replace(passages[i], text=quote, language=pair["language"]) for i, quote in quotes]
         yield "agrees", solve_request(pair, proofs, llm)
     chunks = [passages[chunk_id] for chunk_id in dict.fromkeys(chunk_ids)]
@@ -189,7 +190,7 @@ def _is_same(first: str, second: str) -> bool:
 
 def _compare(trips: Sequence[RoundTrip], model: LanguageModel, llm: LLMSettings) -> None:
     """Ask the model to compare answers in other words with the pair's answer, in one call for each pair."""
-    open_trips = [trip for trip in trips if trip.in_other_words and trip.columns["status"] == "checked"]
+    open_trips = [trip for trip in trips if trip.in_other_words and trip.columns["status"] != "failed"]
     requests = [
         compare_request(trip.pair, [answer for _, answer in trip.in_other_words], llm) for trip in open_trips
     ]

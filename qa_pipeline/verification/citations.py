@@ -47,7 +47,7 @@ def cite_claims(
     """
     resolutions = [_resolve_stored(citation, pair, sources) for citation in pair["citations"]]
     stored = list(zip(pair["citations"], resolutions, strict=True))
-    by_number = {citation["number"]: resolution for citation, resolution in stored}  # no mark names None
+    by_number = {citation["number"]: resolution for citation, resolution in stored}  # None: without a number
     quoted = [
         (quote, resolution) for citation, resolution in stored if (quote := citation["quote"]) is not None
     ]

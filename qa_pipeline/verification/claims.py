@@ -51,7 +51,7 @@ class _Compared:
     """Columns of a claim without vector scores, its text to embed, and its chunks, best by words first."""
 
     columns: ClaimColumns
-    embedded: str
+    text_to_embed: str
     chunk_ids: Sequence[str]
 
 
@@ -132,13 +132,13 @@ def _compare_answer(answered: Answered, index: SourceIndex, must_answer: bool) -
     context = Context(question, read(row["answer"], language), must_answer=must_answer)
     other_language = in_other_language(row["answer"], language)
     for position, (claim, citations) in enumerate(zip(answered.claims, answered.cited, strict=True)):
-        stated = read(claim.stated, language)
-        fragment = is_fragment(claim.text, len(stated.stem_set))
-        proof = prove(stated.written, fragment, context, index, citations.chunk_ids)
+        wording = read(claim.stated, language)
+        fragment = is_fragment(claim.text, len(wording.stem_set))
+        proof = prove(wording.written, fragment, context, index, citations.chunk_ids)
         if other_language is not None:  # the rules read it by the words of the wrong language
             proof = Proof(proof.unit, doubts=(f"the answer is in another language ({other_language})",))
         # best first: units that share most words with claim and question, then the shortest
-        topic = stated.stem_set | question.stem_set
+        topic = wording.stem_set | question.stem_set
         best_units = sorted(
             chain.from_iterable(index.units(chunk_id) for chunk_id in citations.chunk_ids),
             key=lambda unit: (-len(topic & unit.reading.stem_set), len(unit.text)),
@@ -146,7 +146,7 @@ def _compare_answer(answered: Answered, index: SourceIndex, must_answer: bool) -
         best_chunk_ids = list(dict.fromkeys([*(unit.chunk_id for unit in best_units), *citations.chunk_ids]))
         # without proof or denial, the evidence is the unit that shares most words with the claim alone
         evidence = proof.unit or max(
-            best_units, key=lambda unit: len(stated.stem_set & unit.reading.stem_set), default=None
+            best_units, key=lambda unit: len(wording.stem_set & unit.reading.stem_set), default=None
         )
         rewording = () if claim.self_contained is None else (claim.self_contained,)
         identity = (row["pair_id"], claim.start, claim.end, claim.text, *rewording)
@@ -162,15 +162,15 @@ def _compare_answer(answered: Answered, index: SourceIndex, must_answer: bool) -
             "start": claim.start,
             "end": claim.end,
             "fragment": fragment,
-            **_evidence_columns(stated, proof, evidence, index),
+            **_evidence_columns(wording, proof, evidence, index),
             "citation_status": citations.status,
             "citation_reason": citations.reason,
             "quotes": list(citations.quotes),
             "candidate_chunk_ids": best_chunk_ids[:_MOST_CANDIDATE_CHUNKS],
         }
         needs_question = fragment and claim.self_contained is None
-        embedded = f"{row['question']} {claim.stated}" if needs_question else claim.stated
-        yield _Compared(columns, embedded, best_chunk_ids)
+        text_to_embed = f"{row['question']} {claim.stated}" if needs_question else claim.stated
+        yield _Compared(columns, text_to_embed, best_chunk_ids)
 
 
 def _add_cosines(
@@ -182,9 +182,9 @@ def _add_cosines(
         document_ids = dict.fromkeys(index.sources[chunk_id].document_id for chunk_id in claim.chunk_ids)
         document_chunks.append([*chain.from_iterable(index.chunks_by_document[i] for i in document_ids)])
     vectors.load(chain.from_iterable(document_chunks))
-    texts = TextVectors((claim.embedded for claim in compared), embedder)
+    texts = TextVectors((claim.text_to_embed for claim in compared), embedder)
     for claim, all_chunks in zip(compared, document_chunks, strict=True):
-        cosines = vectors.cosines(texts.of(claim.embedded), all_chunks)
+        cosines = vectors.cosines(texts.of(claim.text_to_embed), all_chunks)
         claim.columns["similarity"] = max(cosines, default=None)
 
 

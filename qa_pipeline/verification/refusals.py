@@ -33,22 +33,22 @@ _ANSWER_COSINE, _ANSWER_WORDS = 0.70, 0.80
 def judge_refusals(
     pairs: pl.DataFrame, chunks: pl.DataFrame, embedder: Encoder, *, embeddings: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Compare every refusal (a drafted pair of coverage "none") with all chunks of a batch."""
+    """Return the scores and outcome (REFUSALS) of every refusal, a drafted pair of coverage "none"."""
     refused = pairs.filter(
         pl.col("status") == "drafted", pl.col("coverage") == "none", pl.col("question").is_not_null()
     )
     if not refused.height:
         return REFUSALS.empty()
-    index = _Batch(chunks, embedder, embeddings)
+    batch_index = _BatchIndex(chunks, embedder, embeddings)
     questions = refused.select("pair_id", "batch", "question", "language").iter_rows()
-    rows = (
-        {"pair_id": pair_id, "batch": batch, **index.score(read(question, language))}
+    rows = [
+        {"pair_id": pair_id, "batch": batch, **batch_index.scores_and_outcome(question, language)}
         for pair_id, batch, question, language in questions
-    )
-    return REFUSALS.frame(list(rows))
+    ]
+    return REFUSALS.frame(rows)
 
 
-class _Batch:
+class _BatchIndex:
     """The chunks of a batch, indexed for search without their injections."""
 
     def __init__(self, chunks: pl.DataFrame, embedder: Encoder, embeddings: pl.DataFrame | None) -> None:
@@ -68,21 +68,21 @@ class _Batch:
         self._vectors = ChunkVectors(embeddings, self._index.texts, embedder)
         self._vectors.load(sources)
 
-    def score(self, question: Reading) -> dict[str, Any]:
-        """Return the columns of a refusal: the highest scores of chunks and sentences, and the outcome.
+    def scores_and_outcome(self, text: str, language: str) -> dict[str, Any]:
+        """Compare a refused question with all chunks, and return the columns of scores and outcome.
 
         The best chunk and sentence are the best by words; the similarities may be those of others.
         """
-        chunk_ids, text = list(self._sentences), question.written
+        chunk_ids, question = list(self._sentences), read(text, language)
         vector = TextVectors([text], self._embedder).of(text)
         cosines = dict(zip(chunk_ids, self._vectors.cosines(vector, chunk_ids), strict=True))
         by_vector = sorted(chunk_ids, key=lambda chunk_id: -cosines[chunk_id])[:_MOST_CHUNKS]
         word_shares = self._index.best_chunks(question.stems, _MOST_CHUNKS)  # by chunk id, best first
         likeliest_ids = list(dict.fromkeys([*word_shares, *by_vector]))
         # words are compared only if nearly all text is in the language of the question
-        share_in_language = self._lengths[question.language] / max(self._lengths.total(), 1)
+        share_in_language = self._lengths[language] / max(self._lengths.total(), 1)
         is_main_language = share_in_language >= _LEAST_IN_LANGUAGE
-        is_comparable = is_main_language and in_other_language(text, question.language) is None
+        is_comparable = is_main_language and in_other_language(text, language) is None
         word_share = max(word_shares.values(), default=0.0) if is_comparable and question.stem_set else None
         scores: dict[str, Any] = {
             "best_chunk_id": next(iter(likeliest_ids), None),
