@@ -65,7 +65,7 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
         after = text[script.end() : script.end() + _REACH]
         before = (before + between)[-_REACH:]
         if gap and inside.isdigit() and _ISOTOPE.match(after):
-            before = ""  # an isotope is written, and keeps its gap, as at the start of a text
+            before = ""  # an isotope has no base: it is written, and keeps its gap
         if sign == STRUCK:
             written = ""
         elif sign == LOWERED:
@@ -116,8 +116,7 @@ def write_script(raised: str, before: str, after: str) -> str:
     if is_mark(raised) and not _is_power(raised, base, before, after):
         return ""
     is_signed = _SIGNED.fullmatch(raised) is not None
-    word = _WORD.search(base)
-    follows_word = word is not None and len(word[0]) > 1
+    follows_word = re.search(r"[^\W\d_]{2}$", base) is not None
     if follows_word and not (is_signed or raised.isdigit()):
         return f" {raised}"  # words after a word, set small
     exponent = raised if is_signed else _bracketed(raised)  # `x^-1/2` is clear, and `^2+` a charge
@@ -259,12 +258,11 @@ def _join(parts: Sequence[str]) -> str:
     written = before = ""
     for part in parts:
         is_fraction = part.startswith(_FRACTION)
-        # not `1/2` at a start or after a number; without brackets it keeps its sign for the row around it
-        needs_brackets = is_fraction and not f"{before}{part}".translate(_UNSEEN).replace("/", "").isdigit()
+        is_number = f"{before}{part}".translate(_UNSEEN).replace("/", "").isdigit()  # `1/2` or `1 1/2`
         is_product = _FACTOR.fullmatch(before) and _LETTER.match(part)
         if written[-1:].isalnum() and (is_fraction or part[0].isalnum()):
             written += _TIMES if is_product else " "
-        written += f"({part})" if needs_brackets else part
+        written += f"({part})" if is_fraction and not is_number else part
         before = part
     return " ".join(written.split())  # blanks of `mspace` may meet others
 
