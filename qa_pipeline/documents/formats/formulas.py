@@ -45,7 +45,7 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
     """Return a text with powers as `10^6` and indices as `x_1`, without note marks and struck-out text."""
     if LEVEL not in text:
         return text
-    for _ in range(_DEEPEST_SCRIPT):  # of raised text in raised text the inner one comes first
+    for _ in range(_DEEPEST_SCRIPT):  # the innermost text comes first
         text = _settle_innermost(_BETWEEN_RUNS.sub(r"\1\2", text), omissions)
     return re.sub("[\x0e\x0f\x10\x11]", "", text)
 
@@ -159,7 +159,7 @@ def _is_power(raised: str, base: str, before: str, after: str) -> bool:
     return len(word[0]) == 1 or (raised.isdigit() and meets_operator)  # a single letter is a variable
 
 
-_DEEPEST = 60  # levels of a formula: nobody writes more, and each is a call of its own
+_DEEPEST = 60  # levels of a formula: nobody writes more, and each is a call
 _SIMPLE = re.compile(r"[-−+]?\d+(?:[.,]\d+)*|.")  # a number, or a single sign
 _BASE = re.compile(r"[^\W_]+(?:[.,]\d+)*")  # `sin`, `x1` or `2.5`
 _FACTOR = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]")  # a number, or a letter of a product

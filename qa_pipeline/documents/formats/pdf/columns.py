@@ -120,7 +120,7 @@ _WIDEST_STEP = 2.0  # type sizes, which set a head apart whatever is beside it
 _LONGEST_NUMBER = 4  # digits of a page number
 _ROMAN = re.compile(r"[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
 _PAGES, _OF = any_of_all("layout.pages"), any_of_all("layout.of")
-_TOTAL = rf"(?:\s*(?:{_OF}|/|\()\s*\d{{1,4}})?"  # such as `of 12`, `/12` or `(12)`
+_TOTAL = rf"(?:\s*(?:{_OF}|/|\()\s*\d{{1,4}})?"  # such as `of 12`, `/12` or `(12`
 _PAGE_NUMBER = re.compile(rf"^\W*(?:{_PAGES}\s*)?(?:\d{{1,4}}|[ivxlc]{{1,7}}){_TOTAL}\W*$", re.IGNORECASE)
 _NUMBER_IN_LINE = re.compile(
     rf"\b{_PAGES}\s*\d{{1,4}}{_TOTAL}|^\d{{1,4}}\s*[|·•—–]|[|·•—–]\s*\d{{1,4}}$", re.IGNORECASE
@@ -150,7 +150,7 @@ def remove_running_lines(
         rows = rows_of(lines)
         heads = _running_rows(rows, height, size, repeated_keys)
         from_foot = rows[len(heads) :][::-1]
-        feet = _running_rows(from_foot, height, size, repeated_keys)[::-1]  # from the top again
+        feet = _running_rows(from_foot, height, size, repeated_keys)[::-1]
         running = {id(line) for row in (*heads, *feet) for line in row}
         texts.append([line for line in lines if id(line) not in running])
         _keep_first(heads, "running_head", first_heads, seen, left_out)

@@ -43,7 +43,7 @@ _SHIFT = 0.12  # of the type size: scripts are shifted by a fifth or more, and s
 _SMALLER = 0.95  # of the type size: labels of an axis are as large as their neighbours
 _QUARTER = math.pi / 2
 _UPRIGHT = 0.05  # quarter turns, about 5 degrees: scanned and slanted text is off by as much
-_TALL = 2.2  # of the type size: raised and lowered marks make no run as high, a turned run is higher
+_TALL = 2.2  # of the type size: raised and lowered marks make no run as high
 
 
 class Box(NamedTuple):

@@ -14,8 +14,8 @@ from qa_pipeline.documents.formats.pdf.lines import Line, Word, part_of, words_o
 _NEAR = 3.0  # points: programs draw lines that meet with gaps and overlaps of about their thickness
 _NARROWEST = 12.0  # points: what reaches less far beyond a side is no column
 _COVERED = 0.6  # of an edge: two fields are parted by a line with small gaps, not by a stub of one
-_MOST_RULES = 400  # of one direction: comparing all crossings takes their product, and maps have thousands
-_MOST_FIELDS = 4_000  # of one grid: graph paper and drawings have more, tables that people read have not
+_MOST_RULES = 400  # of a direction: all crossings are compared, and maps have thousands
+_MOST_FIELDS = 4_000  # of a grid: graph paper and drawings have more
 
 
 @dataclass(slots=True)

@@ -153,7 +153,7 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         return False
     if is_new_page or line.bottom > last.top:  # on the next page or in the next column
         is_unfinished = not last.text.endswith((".", "!", "?", ":"))
-        # A short line may end its paragraph, so only a line that begins with a small letter is joined to it.
+        # A short line may end its paragraph: only a line with a small letter is joined to it.
         return is_unfinished and (line.text[:1].islower() or shape.is_full(last))
     usual_step = shape.step * line.size / (shape.size or line.size)  # it grows with the type size
     if last.bottom - line.bottom > _PARAGRAPH_GAP * usual_step:

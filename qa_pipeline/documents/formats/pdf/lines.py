@@ -262,7 +262,7 @@ _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
 _ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
 _LINE_END = 4  # characters between neighbouring lines in the file at most
-_END_LENGTH = 300  # characters read at a line's end, so that time does not grow with the square of its length
+_END_LENGTH = 300  # characters read at a line's end, as time grows with their square
 
 
 def join_text(lines: Sequence[Line], spelling: Spelling) -> str:

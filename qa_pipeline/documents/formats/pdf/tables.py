@@ -17,7 +17,7 @@ from qa_pipeline.text.doubt import SIGNS
 
 _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
 """A figure such as `€ 1,250`, `12 kg` or `(4.5%)`."""
-_LONGEST_NAME = 5  # words of a name of a column; a longer name is mostly text taken for a name
+_LONGEST_NAME = 5  # words of a column's name; a longer name is mostly text
 
 Row = list[Line]  # lines side by side, from left to right
 
@@ -90,12 +90,12 @@ def split_at_gaps(line: Line, gap: float) -> list[Line]:
 
 _SAME_SIDE = 4.0  # points: lines of one table end alike, but for the thickness of a frame
 _DOUBLE_RULE = 4.0  # points: two lines this close are one double line, with no row between them
-_MOST_RULES = 400  # lines across on a page: each is compared with all groups, and drawings have thousands
+_MOST_RULES = 400  # lines across on a page: each is compared, and drawings have thousands
 _MOST_STACKS = 40  # tables of a page: each looks through all lines of the page
 _MOST_HEADER_ROWS = 5  # more rows between two lines are a table, and no header
 _WIDEST_STEP = 2.6  # of the type size: a row farther away does not belong to the table
 _FRAME_AND_HEADER = 2  # rows of boxes; more of them show that lines part the rows
-_WORDS_A_LINE = 3  # of running text; cells that are wrapped in narrow columns have fewer
+_WORDS_A_LINE = 3  # of running text; wrapped cells of narrow columns have fewer
 
 
 def ruled_tables(
@@ -276,7 +276,7 @@ class _Stack:
             _, *columns = grids.strips_of([row], gaps)[0]  # the first, a corner, may be empty
             if require_full and not all(columns):
                 break
-            require_full = False  # only of the nearest row
+            require_full = False  # asked of the nearest row only
             gaps, previous = remaining_gaps, row
             further.append(row)
         return further

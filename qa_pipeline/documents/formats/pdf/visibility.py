@@ -22,7 +22,7 @@ _MOST_PIXELS = 4_000_000  # of a page: a larger one is drawn at a smaller scale
 _SEEN = 16  # of 255 in any colour: less than between white and the palest grey in print
 _INK = 64  # of 255: less than between the letters and the paper of a scanned page
 _SMALLEST = 1.0  # points: the smallest print has 4
-_FLATTEST = 0.3  # points: a flatter box says that the font does not tell the shape of the letter
+_FLATTEST = 0.3  # points: a flatter box says that the font lacks the shape of the letter
 _LAST_SUBSTITUTED = 0x17F  # the last Unicode value in PDFium's own fonts, which replace fonts a file lacks
 _DARK = 180  # of 255: darker in any colour, text shows on white paper
 _THIN = 3.0  # points: a thicker shape may cover text
@@ -115,7 +115,7 @@ def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
         return True
     if len(texts) * len(covers) > _MOST_PAIRS:
         return False
-    # Arrays of a column for the texts and of a row for the covers: together they compare each text and cover.
+    # A column of texts and a row of covers, which compare each with each.
     left, bottom, right, top = np.array(texts).T[:, :, None]
     cover_left, cover_bottom, cover_right, cover_top = np.array(covers).T
     touches_across = (left < cover_right) & (cover_left < right)
