@@ -45,7 +45,7 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
     """Return a text with powers as `10^6` and indices as `x_1`, without note marks and struck-out text."""
     if LEVEL not in text:
         return text
-    for _ in range(_DEEPEST_SCRIPT):  # of raised text in raised text the inner one comes first
+    for _ in range(_DEEPEST_SCRIPT):  # the innermost text comes first
         text = _settle_innermost(_BETWEEN_RUNS.sub(r"\1\2", text), omissions)
     return re.sub("[\x0e\x0f\x10\x11]", "", text)
 
@@ -65,7 +65,7 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
         after = text[script.end() : script.end() + _REACH]
         before = (before + between)[-_REACH:]
         if gap and inside.isdigit() and _ISOTOPE.match(after):
-            before = ""  # an isotope is written, and keeps its gap, as at the start of a text
+            before = ""  # an isotope has no base: it is written, and keeps its gap
         if sign == STRUCK:
             written = ""
         elif sign == LOWERED:
@@ -116,8 +116,7 @@ def write_script(raised: str, before: str, after: str) -> str:
     if is_mark(raised) and not _is_power(raised, base, before, after):
         return ""
     is_signed = _SIGNED.fullmatch(raised) is not None
-    word = _WORD.search(base)
-    follows_word = word is not None and len(word[0]) > 1
+    follows_word = re.search(r"[^\W\d_]{2}$", base) is not None
     if follows_word and not (is_signed or raised.isdigit()):
         return f" {raised}"  # words after a word, set small
     exponent = raised if is_signed else _bracketed(raised)  # `x^-1/2` is clear, and `^2+` a charge
@@ -160,7 +159,7 @@ def _is_power(raised: str, base: str, before: str, after: str) -> bool:
     return len(word[0]) == 1 or (raised.isdigit() and meets_operator)  # a single letter is a variable
 
 
-_DEEPEST = 60  # levels of a formula: nobody writes more, and each is a call of its own
+_DEEPEST = 60  # levels of a formula: nobody writes more, and each is a call
 _SIMPLE = re.compile(r"[-−+]?\d+(?:[.,]\d+)*|.")  # a number, or a single sign
 _BASE = re.compile(r"[^\W_]+(?:[.,]\d+)*")  # `sin`, `x1` or `2.5`
 _FACTOR = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]")  # a number, or a letter of a product
@@ -259,12 +258,11 @@ def _join(parts: Sequence[str]) -> str:
     written = before = ""
     for part in parts:
         is_fraction = part.startswith(_FRACTION)
-        # not `1/2` at a start or after a number; without brackets it keeps its sign for the row around it
-        needs_brackets = is_fraction and not f"{before}{part}".translate(_UNSEEN).replace("/", "").isdigit()
+        is_number = f"{before}{part}".translate(_UNSEEN).replace("/", "").isdigit()  # `1/2` or `1 1/2`
         is_product = _FACTOR.fullmatch(before) and _LETTER.match(part)
         if written[-1:].isalnum() and (is_fraction or part[0].isalnum()):
             written += _TIMES if is_product else " "
-        written += f"({part})" if needs_brackets else part
+        written += f"({part})" if is_fraction and not is_number else part
         before = part
     return " ".join(written.split())  # blanks of `mspace` may meet others
 

@@ -24,18 +24,18 @@ _LEFT, _RIGHT, _ACROSS = range(3)  # sides of a gutter that a part of a line is 
 _Band = tuple[list[Line], list[Line], list[Line]]  # left and right of a gutter, and below them across it
 
 
-def split_columns(lines: Sequence[Line], splits: int = 0) -> list[list[Line]]:
+def split_columns(lines: Sequence[Line], earlier_splits: int = 0) -> list[list[Line]]:
     """Return the lines of a page in stretches to be read in turn, each a column or part of a column.
 
     A line across two columns ends those above it and begins those below.
     """
-    gutter = _find_gutter(lines) if splits < _MOST_SPLITS else None
+    gutter = _find_gutter(lines) if earlier_splits < _MOST_SPLITS else None
     if gutter is None:
         return [list(chain.from_iterable(rows_of(lines)))]  # a single stretch, row by row
     stretches: list[list[Line]] = []
     for left, right, across in _split_bands(lines, gutter):
         for column in filter(None, (left, right)):
-            stretches += split_columns(column, splits + 1)
+            stretches += split_columns(column, earlier_splits + 1)
         if across:
             stretches.append(across)
     return stretches
@@ -120,12 +120,10 @@ _WIDEST_STEP = 2.0  # type sizes, which set a head apart whatever is beside it
 _LONGEST_NUMBER = 4  # digits of a page number
 _ROMAN = re.compile(r"[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
 _PAGES, _OF = any_of_all("layout.pages"), any_of_all("layout.of")
-_PAGE_NUMBER = re.compile(
-    rf"^\W*(?:{_PAGES}\s*)?(?:\d{{1,4}}|[ivxlc]{{1,7}})(?:\s*(?:{_OF}|/|\()\s*\d{{1,4}})?\W*$", re.IGNORECASE
-)
+_TOTAL = rf"(?:\s*(?:{_OF}|/|\()\s*\d{{1,4}})?"  # such as `of 12`, `/12` or `(12`
+_PAGE_NUMBER = re.compile(rf"^\W*(?:{_PAGES}\s*)?(?:\d{{1,4}}|[ivxlc]{{1,7}}){_TOTAL}\W*$", re.IGNORECASE)
 _NUMBER_IN_LINE = re.compile(
-    rf"\b{_PAGES}\s*\d{{1,4}}(?:\s*(?:{_OF}|/|\()\s*\d{{1,4}})?|^\d{{1,4}}\s*[|·•—–]|[|·•—–]\s*\d{{1,4}}$",
-    re.IGNORECASE,
+    rf"\b{_PAGES}\s*\d{{1,4}}{_TOTAL}|^\d{{1,4}}\s*[|·•—–]|[|·•—–]\s*\d{{1,4}}$", re.IGNORECASE
 )
 """A page number within a line; any other number that differs makes the line text."""
 
@@ -176,18 +174,18 @@ def _keep_first(
 
 
 def _running_rows(
-    rows: Sequence[list[Line]], height: float, size: float, repeated_keys: Set[str]
+    from_edge: Sequence[list[Line]], height: float, size: float, repeated_keys: Set[str]
 ) -> list[list[Line]]:
-    """Return page numbers and rows with `repeated_keys` at an edge of a page, where `rows` begin."""
+    """Return the first rows from an edge of a page that are page numbers or have `repeated_keys`."""
 
     def is_running(row: Sequence[Line]) -> bool:
         if not all(line.size <= _LARGE * size and _is_near_edge(line, height) for line in row):
             return False
         return _is_page_number(row) or not repeated_keys.isdisjoint(_keys_of(row))
 
-    outer = list(takewhile(is_running, rows))
+    outer = list(takewhile(is_running, from_edge))
     # The innermost row must be set apart from the text, else it may be the head of a table.
-    while outer and not (_is_page_number(outer[-1]) or _is_apart(rows[len(outer) - 1 :])):
+    while outer and not (_is_page_number(outer[-1]) or _is_apart(from_edge[len(outer) - 1 :])):
         outer.pop()
     return outer
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _THIN = 3.0  # points: a thicker shape is a bar or a box, and no line
 _SHORTEST_RULE = 10.0  # points: shorter strokes are parts of letters, arrows and dashes
 _SHORTEST_UPRIGHT = 5.0  # points: beside a row of a table they are as short as its type
-_MOST_SEGMENTS = 400  # a path of more is a curve drawn in small steps, and no frame of a table
-_MOST_RULES = 5_000  # a page of more is a map or plan, of which no table would be made
+_MOST_SEGMENTS = 400  # a path of more is a curve drawn in small steps, and no frame
+_MOST_RULES = 5_000  # a page of more is a map or plan, without tables
 _DEEPEST_FORM = 8  # forms in forms: writers wrap a page once or twice, a hostile file without end
 
 
@@ -123,7 +123,7 @@ def share_of(box: Box, paper: Box) -> float:
     return max(wide, 0.0) * max(high, 0.0) / area if area > 0 else 0.0
 
 
-_MOST_ANNOTATIONS = 10_000  # of a page: more than people make, each of which takes several calls
+_MOST_ANNOTATIONS = 10_000  # of a page: more than people make
 _LONGEST_VALUE = 100_000  # bytes of a value in a form, which people write
 _PASSWORD_FIELD = 1 << 13  # the flag of a field whose value is not shown (ISO 32000-1, table 228)
 _FLAGS, _VALUE, _NAME, _TOOLTIP = b"Ff", b"V", b"T", b"TU"  # keys of a form field (ISO 32000-1, table 220)

@@ -22,7 +22,7 @@ _HYPHEN_CODE = "\x02"  # the same mark as `BROKEN_WORD`, where characters are re
 _CODES = r"\x00-\x08\x0b\x0c\x0e-\x1b\x7f-\x84\x86-\x9f"
 _NO_CHARACTER = re.compile(f"[{_CODES}{UNREADABLE}]")
 _IN_WORD = re.compile(rf"(?<=[^\W\d_])[{_CODES}\x1c-\x1f]|(?<= )[{_CODES}\x1c-\x1f](?=[a-z])")
-"""Codes of fonts without a meaning, mostly ligatures; some are blanks between words."""
+"""Codes of fonts without a meaning, mostly ligatures such as `ffi`; some are blanks between words."""
 _FIXED_NAMES = re.compile(
     r"mono|monaco|menlo|nimbusmon|courier|consol|hack|typewriter|(?:cm|ec|sf|sl|x)tt|code",
     re.IGNORECASE,
@@ -43,7 +43,7 @@ _SHIFT = 0.12  # of the type size: scripts are shifted by a fifth or more, and s
 _SMALLER = 0.95  # of the type size: labels of an axis are as large as their neighbours
 _QUARTER = math.pi / 2
 _UPRIGHT = 0.05  # quarter turns, about 5 degrees: scanned and slanted text is off by as much
-_TALL = 2.2  # of the type size: raised and lowered marks make no run as high, a turned run is higher
+_TALL = 2.2  # of the type size: raised and lowered marks make no run as high
 
 
 class Box(NamedTuple):
@@ -117,8 +117,7 @@ class Glyphs:
         for offset, index in enumerate(self._indexes):
             if index in hidden or (self.text[offset] == " " and offsets[-1:] == [offset - 1]):
                 offsets.append(offset)
-        for start, end in stretches_of(offsets):
-            yield start, end, ""
+        yield from ((start, end, "") for start, end in stretches_of(offsets))
 
     def _raised_edits(self) -> Iterator[_Edit]:
         """Yield edits of raised text, such as (2, 3, "^6") in `106` with a raised 6, and of marks of notes.
@@ -186,7 +185,7 @@ class Glyphs:
     def measure(self, first: int, middle: int, last: int) -> tuple[Box, float, bool, bool, bool]:
         """Measure a run by its first, middle and last character.
 
-        Returns its box, its type size to half a point, and True if it is bold, of one width and turned.
+        Returns its box, its type size to half a point, and three flags: bold, of one width, turned.
         """
         first_box, last_box = self.box(first), self.box(last)
         box = enclose([first_box, last_box])

@@ -14,8 +14,8 @@ from qa_pipeline.documents.formats.pdf.lines import Line, Word, part_of, words_o
 _NEAR = 3.0  # points: programs draw lines that meet with gaps and overlaps of about their thickness
 _NARROWEST = 12.0  # points: what reaches less far beyond a side is no column
 _COVERED = 0.6  # of an edge: two fields are parted by a line with small gaps, not by a stub of one
-_MOST_RULES = 400  # of one direction: comparing all crossings takes their product, and maps have thousands
-_MOST_FIELDS = 4_000  # of one grid: graph paper and drawings have more, tables that people read have not
+_MOST_RULES = 400  # of a direction: all crossings are compared, and maps have thousands
+_MOST_FIELDS = 4_000  # of a grid: graph paper and drawings have more
 
 
 @dataclass(slots=True)
@@ -67,11 +67,11 @@ def join_rules(rules: Iterable[Box], axis: int) -> list[Box]:
 
 def _group_crossing(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[tuple[list[Box], list[Box]]]:
     """Yield groups of lines that crossings connect: the lines across and the upright lines of each."""
-    groups: list[set[Box]] = []  # of upright lines that the lines across, so far, connect
+    groups: list[set[Box]] = []  # upright lines that lines across connect
     for rule in across:
-        crossed = {side for side in upright if _do_cross(rule, side)}
-        connected = [group for group in groups if not group.isdisjoint(crossed)]
-        groups = [*(group for group in groups if group not in connected), crossed.union(*connected)]
+        crossed = {side for side in upright if _do_cross(rule, side)}  # an empty set makes no grid
+        connected = [sides for sides in groups if not sides.isdisjoint(crossed)]
+        groups = [*(sides for sides in groups if sides not in connected), crossed.union(*connected)]
     for sides in groups:
         yield [rule for rule in across if any(_do_cross(rule, side) for side in sides)], sorted(sides)
 
@@ -188,12 +188,13 @@ Strip = list[list[Line]]  # a printed row of a table: for each column its parts 
 
 _SPACE = 0.28  # of the type size: the width of a blank
 _CROSSING = 0.1  # of the rows: a heading over columns or an overlong cell may cross a gap, text must not
+_LEAST_GAP = 0.5  # of the type size: about two blanks of a text
 _FEW = 3  # rows: in so few of them blanks of a text may be above one another by chance
 
 
 def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
     """Return the white gaps that run through the rows; the more rows, the narrower a gap may be."""
-    least_width = 0.5 * size
+    least_width = _LEAST_GAP * size
     if len(rows) <= _FEW:
         least_width = size if len(rows) == 1 else 0.8 * size
     words = [word for row in rows for line in row for word in words_of(line)]
@@ -273,7 +274,7 @@ def columns_of(strips: Sequence[Strip]) -> list[list[Line]]:
     return [[line for part in column for line in part] for column in zip(*strips, strict=True)]
 
 
-def narrow_gaps(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[Gap]:
+def narrow_gaps(gaps: Sequence[Gap], row: Sequence[Line], size: float) -> list[Gap]:
     """Return the white gaps that the words of a further row leave, if they are wide enough."""
     words = [word for line in row for word in words_of(line)]
     remaining: list[Gap] = []
@@ -282,6 +283,6 @@ def narrow_gaps(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[
             if word.left < end and word.right > start:  # the word narrows the gap from its nearer side
                 is_at_start = word.left - start < end - word.right
                 start, end = (word.right, end) if is_at_start else (start, word.left)  # noqa: PLW2901
-        if end - start >= least:
+        if end - start >= _LEAST_GAP * size:
             remaining.append((start, end))
     return remaining

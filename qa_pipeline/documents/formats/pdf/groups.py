@@ -80,7 +80,7 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
     letters_at: Counter[float] = Counter()  # by the left edge of their lines
     for line in body:
         letters_at[round(line.left)] += len(line.text)
-    total = sum(letters_at.values())
+    total = letters_at.total()
     columns = tuple(sorted(left for left, letters in letters_at.items() if letters >= _COLUMN * total))
     column_ends = [sorted(line.right for line in body if abs(line.left - column) < 1) for column in columns]
     steps = sorted(
@@ -141,7 +141,7 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     is_new_page = last.page != line.page
     if is_new_page and group.plain:  # margin notes and feet end with their page
         return False
-    # The rest of a broken word begins with a capital only in a name, which itself begins with a capital.
+    # A broken word goes on with a capital only in a name, such as `Mac` above `Donald`.
     is_new_word = line.text[:1].isupper() and last.text.rpartition(" ")[2][:1].islower()
     if last.broken and not is_new_word:  # the rest of a word joins its beginning, but code joins code alone
         return group.kind != "code" or kind == "code"
@@ -153,9 +153,9 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         return False
     if is_new_page or line.bottom > last.top:  # on the next page or in the next column
         is_unfinished = not last.text.endswith((".", "!", "?", ":"))
-        # A short line may end its paragraph, so only a line that begins with a small letter is joined to it.
+        # A short line may end its paragraph: only a line with a small letter is joined to it.
         return is_unfinished and (line.text[:1].islower() or shape.is_full(last))
-    usual_step = shape.step * line.size / (shape.size or line.size)
+    usual_step = shape.step * line.size / (shape.size or line.size)  # it grows with the type size
     if last.bottom - line.bottom > _PARAGRAPH_GAP * usual_step:
         return False
     if group.kind == "list_item":  # its lines begin below its marker or further in, with a point of tolerance
@@ -180,18 +180,17 @@ def _is_row(line: Line) -> bool:
 
 
 def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
-    """Return True if a line begins no list item, and has the size and weight of the line above it."""
+    """Return True if a line has the size and weight of the line above it, and begins no list item."""
     last = group.lines[-1]
     reaches_edge = last.right >= shape.right - _NEARLY * line.size  # also true of lines in further columns
-    if kind == "list_item":
-        # It begins an item unless its dash or number is amid a sentence: `open` above `- source`.
-        inset = line.left - last.left  # points, a little below 0 in uneven text
-        is_below_text = group.kind == "paragraph" and reaches_edge and -2 < inset < _WIDEST_INSET
-        is_amid_sentence = last.text[-1:] not in ".!?:;" and line.text[:1] in "-–0123456789"
-        if not (is_below_text and is_amid_sentence):
-            return False
+    # A dash or number amid a sentence begins no item: `open` above `- source`.
+    inset = line.left - last.left  # points, a little below 0 in uneven text
+    is_below_text = group.kind == "paragraph" and reaches_edge and -2 < inset < _WIDEST_INSET
+    is_amid_sentence = last.text[-1:] not in ".!?:;" and line.text[:1] in "-–0123456789"
+    begins_item = kind == "list_item" and not (is_below_text and is_amid_sentence)
     # After a full line bold and other words may alternate, as in a paragraph.
-    return abs(last.size - line.size) <= 1 and (last.bold == line.bold or reaches_edge)
+    is_same_type = abs(last.size - line.size) <= 1 and (last.bold == line.bold or reaches_edge)
+    return is_same_type and not begins_item
 
 
 def give_levels(groups: Sequence[Group]) -> None:

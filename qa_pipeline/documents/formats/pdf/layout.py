@@ -115,8 +115,8 @@ def _write_blocks(groups: Sequence[Group], spelling: Spelling, left_out: Omissio
     _mark_torn(groups)
     for group in groups:
         if group.table is not None:
-            unused = (Block("paragraph", name, page=group.page) for name in group.table.unused)
-            yield from (*unused, *(Block("table_row", row, page=group.page) for row in group.table.rows))
+            yield from (Block("paragraph", name, page=group.page) for name in group.table.empty_columns)
+            yield from (Block("table_row", row, page=group.page) for row in group.table.rows)
         elif group.kind == "code":
             yield Block("code", code_text(group.lines), page=group.page)
         else:
@@ -153,8 +153,8 @@ def _doubt_formula(match: re.Match[str]) -> str:
 def _mark_torn(groups: Sequence[Group]) -> None:
     """Doubt the end of groups that end amid a sentence at a page or column end, and the start of the next."""
     for above, group in pairwise(group for group in groups if not (group.plain or group.table)):
-        last, line = above.lines[-1], group.lines[0]
-        is_elsewhere = last.page != line.page or line.bottom > last.top
+        last, first = above.lines[-1], group.lines[0]
+        is_elsewhere = last.page != first.page or first.bottom > last.top  # on a new page or column
         is_finished = last.text.endswith(SENTENCE_END) or len(last.text.split()) < _FEWEST_WORDS
         are_paragraphs = above.kind == group.kind == "paragraph"
         if are_paragraphs and is_elsewhere and not is_finished:
@@ -167,7 +167,7 @@ _LONGEST_ENTRY = 300  # characters: a paragraph is longer, and slow to search
 
 
 def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[PageContent]:
-    """Leave out entries of tables of contents, dots and numbers, from a titled page to the first without."""
+    """Leave out entries of tables of contents, from a page with the title to the first without entries."""
     remaining: list[PageContent] = []
     goes_on = False
     for page in pages:

@@ -250,7 +250,7 @@ class Spelling:
             return True
         if before in _PREFIXES:  # such as `inter`, which is written without a hyphen
             return False
-        # A half that is a word elsewhere is counted twice or more, as the halves here are counted, too.
+        # A half counts here, and again if it is a word elsewhere; 3 letters may be a word by chance.
         both_are_words = len(second) > _SHORTEST_REST and min(self._words[before], self._words[after]) > 1
         return after in _TAILS or both_are_words  # a tail is a word such as `based` or `oriented`
 
@@ -262,7 +262,7 @@ _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
 _ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
 _LINE_END = 4  # characters between neighbouring lines in the file at most
-_END_LENGTH = 300  # characters read at a line's end, so that time does not grow with the square of its length
+_END_LENGTH = 300  # characters read at a line's end, as time grows with their square
 
 
 def join_text(lines: Sequence[Line], spelling: Spelling) -> str:
@@ -277,13 +277,14 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
     for number, (before, line) in enumerate(pairwise(lines), start=1):
         above, text = texts[number - 1], texts[number]
         is_new_page = line.page != before.page
-        has_hyphen = text[:1].isalnum() and _HARD_HYPHEN.search(above[-2:]) is not None
+        ending = above[-2:]  # a hyphen or dash, and the character before it
+        has_hyphen = text[:1].isalnum() and _HARD_HYPHEN.search(ending) is not None
         if before.broken or has_hyphen:
             without_hyphen = above if before.broken else above.removesuffix("-")
             is_hard = not before.broken and not is_new_page  # PDFium marks breaks within a page alone
             above, text = spelling.rejoin(without_hyphen, text, hard=is_hard)
         elif not is_new_page:
-            is_range = text[:1].isdigit() and _RANGE.search(above[-2:])  # `2024–` above `2026`
+            is_range = text[:1].isdigit() and _RANGE.search(ending)  # `2024–` above `2026`
             if not is_range and not _is_address(above[-_END_LENGTH:], text):
                 above += " "
         sign = SIGNS["order"] if _is_unsure(before, line) else ""
@@ -316,7 +317,8 @@ def code_text(lines: Sequence[Line]) -> str:
     left = min(line.left for line in lines)
     words = [word for line in lines for word in words_of(line) if len(word.text) > 1]
     letter_widths = [(word.right - word.left) / len(word.text) for word in words]
-    width = max(median(letter_widths) if letter_widths else lines[0].size * 0.6, 1.0)  # of a letter
+    usual_width = median(letter_widths) if letter_widths else 0.6 * lines[0].size  # as of most fixed type
+    width = max(usual_width, 1.0)  # of a letter in points, never 0
     written = []
     for line in lines:
         text = ""

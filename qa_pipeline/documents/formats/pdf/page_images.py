@@ -155,8 +155,9 @@ def _load_engine(languages: Sequence[str]) -> Any:
 
         installed = set(pytesseract.get_languages(config=""))
     except ImportError as error:
-        detail = "documents.ocr is set, but the ocr extra is not installed"
-        raise DocumentFailure("scanned", detail) from error
+        raise DocumentFailure(
+            "scanned", "documents.ocr is set, but the ocr extra is not installed"
+        ) from error
     except (OSError, RuntimeError) as error:  # errors of pytesseract are kinds of these
         raise DocumentFailure("scanned", "documents.ocr is set, but Tesseract is not installed") from error
     missing = [name for name in languages if name not in installed]
@@ -176,7 +177,7 @@ def _recognise(
     languages, form = "+".join(settings.ocr_languages), engine.Output.DICT
     try:
         table = engine.image_to_data(picture, lang=languages, output_type=form, timeout=_SECONDS_A_PAGE)
-    # Of errors of Tesseract, which are RuntimeErrors too, the usual are ruled out by `_load_engine`.
+    # Mostly the timeout: `_load_engine` rules out the usual errors of Tesseract.
     except RuntimeError as error:
         raise DocumentFailure("timed_out", f"page {page.number} could not be read by OCR in time") from error
     page.height = height

@@ -23,10 +23,10 @@ from qa_pipeline.text.rendering import first_names
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage
 
-_HEADER_WITHIN = 1024  # bytes, in which Acrobat looks for the signature (PDF 1.7, implementation note 13)
+_HEADER_WITHIN = 1024  # bytes, in which Acrobat looks for the signature (PDF 1.7, note 13)
 _END_WITHIN = 2048  # bytes: twice those in which Acrobat looks (note 18), since tools append to files
-_MOSTLY = 0.5  # of the paper: a picture as large is the page, a smaller one is in it
-_STAMP = 40  # characters: scanners print a date or a number on a page, and no sentence
+_MOSTLY = 0.5  # of the paper: a picture as large is the page
+_STAMP = 40  # characters: scanners print a date or number, and no sentence
 _NOTED_SHARE = 0.002  # of the characters: one broken word in about a hundred
 _REFUSED_SHARE = 0.25  # of the characters: hardly a word of such a text can be read
 _PRIVATE_CODES = re.compile("[\ue000-\uf8e4\U000f0000-\U0010fffd]{2,}")  # but for parts of tall brackets

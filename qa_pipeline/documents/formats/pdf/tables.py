@@ -17,7 +17,7 @@ from qa_pipeline.text.doubt import SIGNS
 
 _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
 """A figure such as `€ 1,250`, `12 kg` or `(4.5%)`."""
-_LONGEST_NAME = 5  # words of a name of a column; a longer name is mostly text taken for a name
+_LONGEST_NAME = 5  # words of a column's name; a longer name is mostly text
 
 Row = list[Line]  # lines side by side, from left to right
 
@@ -30,7 +30,7 @@ class Table:
     page: int
     box: Box
     start: int
-    unused: Sequence[str] = ()  # the names of empty columns, such as `Remark` in a list without remarks
+    empty_columns: Sequence[str] = ()  # their names, such as `Remark` in a list without remarks
 
 
 def _table_of(
@@ -57,9 +57,9 @@ def _table_of(
 
 
 def _write_table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Table:
-    rows, unused = render_table(cells)
+    rows, empty_columns = render_table(cells)
     box = enclose(line.box for line in lines)
-    return Table(rows, lines[0].page, box, start=min(line.start for line in lines), unused=unused)
+    return Table(rows, lines[0].page, box, min(line.start for line in lines), empty_columns)
 
 
 def _mark_header(rows: Sequence[Sequence[Cell]], are_bold: Sequence[bool]) -> list[list[Cell]]:
@@ -90,12 +90,12 @@ def split_at_gaps(line: Line, gap: float) -> list[Line]:
 
 _SAME_SIDE = 4.0  # points: lines of one table end alike, but for the thickness of a frame
 _DOUBLE_RULE = 4.0  # points: two lines this close are one double line, with no row between them
-_MOST_RULES = 400  # lines across on a page: each is compared with all groups, and drawings have thousands
+_MOST_RULES = 400  # lines across on a page: each is compared, and drawings have thousands
 _MOST_STACKS = 40  # tables of a page: each looks through all lines of the page
 _MOST_HEADER_ROWS = 5  # more rows between two lines are a table, and no header
 _WIDEST_STEP = 2.6  # of the type size: a row farther away does not belong to the table
 _FRAME_AND_HEADER = 2  # rows of boxes; more of them show that lines part the rows
-_WORDS_A_LINE = 3  # of running text; cells that are wrapped in narrow columns have fewer
+_WORDS_A_LINE = 3  # of running text; wrapped cells of narrow columns have fewer
 
 
 def ruled_tables(
@@ -110,8 +110,9 @@ def ruled_tables(
         texts = [cell.lines for cell in grid.cells if cell.lines]
         wrapped_texts = [text for text in texts if len(text) > 1]
         is_single_row = len(grid.heights) == 2  # the lines above and below it
-        if is_single_row and wrapped_texts and all(map(_is_running_text, wrapped_texts)):
-            framed += texts  # each is a text in a frame
+        are_running_texts = wrapped_texts != [] and all(map(_is_running_text, wrapped_texts))
+        if is_single_row and are_running_texts:  # texts in frames
+            framed += texts
             remaining = outside
         elif _is_table(grid):
             tables.append(_read_grid(grid, spelling))
@@ -172,12 +173,12 @@ def _read_grid(grid: Grid, spelling: Spelling) -> Table:
     # Empty rows are left out, unless a cell that begins in them spans others, too.
     rows = [row for row in grid.rows() if any(cell.lines or cell.rows > 1 for cell in row)]
     cells = [
-        [Cell(join_text(box.lines, spelling), columns=box.columns, rows=box.rows) for box in row]
+        [Cell(join_text(cell.lines, spelling), columns=cell.columns, rows=cell.rows) for cell in row]
         for row in rows
     ]
     # A row without text counts as bold, so that it does not end a bold header.
-    are_bold = [all(line.bold for box in row for line in box.lines) for row in rows]
-    lines = [line for box in grid.cells for line in box.lines]
+    are_bold = [all(line.bold for cell in row for line in cell.lines) for row in rows]
+    lines = [line for cell in grid.cells for line in cell.lines]
     return _write_table(_mark_header(cells, are_bold), lines)
 
 
@@ -201,12 +202,12 @@ class _Stack:
     def tables(self, spelling: Spelling) -> tuple[list[Table], list[Line]]:
         """Return the tables between the lines, and the remaining lines of text."""
         tables: list[Table] = []
-        ranges = self._tabular_zones()
+        ranges = self._zones_of_tables()
         starts = {start for start, _ in ranges}
         for start, end in ranges:
             below = [] if end in starts else self.zones[end]  # rows of another table are not taken
             header, bands = self._find_header(start, end, below)
-            if not header:
+            if not header:  # the rows stay text
                 continue
             body = [row for band in bands for row in band]
             gaps = grids.gaps_between([*header, *body], _usual_size(body))
@@ -216,13 +217,13 @@ class _Stack:
             self.taken.update(id(line) for row in (*header, *body) for line in row)
         return tables, [line for line in self.lines if id(line) not in self.taken]
 
-    def _tabular_zones(self) -> list[tuple[int, int]]:
-        """Return the first zone of each table and the zone after its last; gaps run through those between."""
+    def _zones_of_tables(self) -> list[tuple[int, int]]:
+        """Return ranges of zones that white gaps run through, such as (1, 4) for zones 1 to 3."""
         ranges: list[tuple[int, int]] = []
         for zone in range(1, len(self.zones) - 1):  # between two rules
             if not self._gaps(zone, zone + 1):
                 continue
-            start, end = ranges[-1] if ranges else (0, 0)
+            start, end = ranges[-1] if ranges else (0, 0)  # zone 0 is above all rules
             if end == zone and self._gaps(start, zone + 1):
                 ranges[-1] = (start, zone + 1)
             else:
@@ -237,26 +238,26 @@ class _Stack:
         return grids.gaps_between(rows, _usual_size(rows))
 
     def _find_header(self, start: int, end: int, below: Sequence[Row]) -> tuple[list[Row], list[list[Row]]]:
-        """Return the header of a table, [] if it has none, and its other rows by the zones they are in.
+        """Return the header of a table, [] if it has none, and its other rows zone by zone.
 
         The header is above the first ruled line, or else in the first zone; rows `below` may be in the table.
         """
         bands = self.zones[start:end]
         rows = [row for band in bands for row in band]
         nearest_first = self.zones[start - 1][::-1]
-        above = self._rows_beyond(rows, nearest_first, nearest_is_full=True)[::-1]  # from the top again
-        # A header alone between two ruled lines has the table below it, whose first row may have empty cells.
+        above = self._rows_beyond(rows, nearest_first, require_full=True)[::-1]  # from the top again
+        # Below a zone that may be a header, the first row of the table may have empty cells.
         may_be_header = len(bands) == 1 and len(rows) <= _MOST_HEADER_ROWS and not above
-        if further := self._rows_beyond(rows, below, nearest_is_full=not may_be_header):
+        if further := self._rows_beyond(rows, below, require_full=not may_be_header):
             bands = [*bands, further]
         if above:
             return above, bands
         return (bands[0], bands[1:]) if len(bands) > 1 else ([], bands)
 
-    def _rows_beyond(self, rows: Sequence[Row], beyond: Sequence[Row], *, nearest_is_full: bool) -> list[Row]:
+    def _rows_beyond(self, rows: Sequence[Row], beyond: Sequence[Row], *, require_full: bool) -> list[Row]:
         """Return the rows beyond the first or last ruled line that go on in a table's columns, nearest first.
 
-        With `nearest_is_full`, the nearest row must have text in every column, apart from the first.
+        With `require_full`, the nearest row must have text in every column, apart from the first.
         """
         if not beyond:
             return []
@@ -265,15 +266,17 @@ class _Stack:
         further: list[Row] = []
         previous = min(rows, key=lambda row: abs(row[0].bottom - beyond[0][0].bottom))  # the nearest to them
         for row in beyond:
-            remaining_gaps = grids.narrow_gaps(gaps, row, 0.5 * size)
+            remaining_gaps = grids.narrow_gaps(gaps, row, size)
             is_apart = abs(previous[0].bottom - row[0].bottom) > _WIDEST_STEP * size
-            is_outside = row[0].left < self.left - _SAME_SIDE or id(row[0]) in self.taken
+            is_outside = row[0].left < self.left - _SAME_SIDE
+            is_taken = id(row[0]) in self.taken  # by another table
             closes_gap = len(remaining_gaps) < len(gaps)
-            if is_apart or is_outside or closes_gap:
+            if is_apart or is_outside or is_taken or closes_gap:
                 break
             _, *columns = grids.strips_of([row], gaps)[0]  # the first, a corner, may be empty
-            if nearest_is_full and not further and not all(columns):
+            if require_full and not all(columns):
                 break
+            require_full = False  # asked of the nearest row only
             gaps, previous = remaining_gaps, row
             further.append(row)
         return further

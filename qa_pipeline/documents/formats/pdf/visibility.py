@@ -22,7 +22,7 @@ _MOST_PIXELS = 4_000_000  # of a page: a larger one is drawn at a smaller scale
 _SEEN = 16  # of 255 in any colour: less than between white and the palest grey in print
 _INK = 64  # of 255: less than between the letters and the paper of a scanned page
 _SMALLEST = 1.0  # points: the smallest print has 4
-_FLATTEST = 0.3  # points: a flatter box says that the font does not tell the shape of the letter
+_FLATTEST = 0.3  # points: a flatter box says that the font lacks the shape of the letter
 _LAST_SUBSTITUTED = 0x17F  # the last Unicode value in PDFium's own fonts, which replace fonts a file lacks
 _DARK = 180  # of 255: darker in any colour, text shows on white paper
 _THIN = 3.0  # points: a thicker shape may cover text
@@ -60,14 +60,14 @@ def find_hidden(
     full, textless = _draw(page, sheet, texts, set(texts)), _draw(page, sheet, texts, set())
     upper = _find_upper(letters, sheet, full.shape)
     # Lower and upper texts are drawn apart: below a hidden letter another would show in the same pixels.
-    for is_upper in {letter.owner in upper for letter in letters}:
-        drawn = {address for address in texts if (address in upper) == is_upper}
+    for draws_upper in {letter.owner in upper for letter in letters}:  # False for the lower texts
+        drawn = {address for address in texts if (address in upper) == draws_upper}
         picture = full if len(drawn) == len(texts) else _draw(page, sheet, texts, drawn)
         # For each pixel the largest difference of a colour; unsigned numbers cannot just be subtracted.
         difference = (np.maximum(picture, textless) - np.minimum(picture, textless)).max(axis=2)
         differs = difference > _SEEN
         for letter in letters:
-            is_drawn = (letter.owner in upper) == is_upper
+            is_drawn = (letter.owner in upper) == draws_upper
             if is_drawn and not differs[_pixels_of(letter.box, sheet, full.shape)].any():
                 hidden.add(letter.number)
     hidden.difference_update(_find_over_ink(letters, pictures, textless, sheet))
@@ -115,7 +115,7 @@ def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
         return True
     if len(texts) * len(covers) > _MOST_PAIRS:
         return False
-    # Arrays of a column for the texts and of a row for the covers: together they compare each text and cover.
+    # A column of texts and a row of covers, which compare each with each.
     left, bottom, right, top = np.array(texts).T[:, :, None]
     cover_left, cover_bottom, cover_right, cover_top = np.array(covers).T
     touches_across = (left < cover_right) & (cover_left < right)
@@ -160,16 +160,15 @@ def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int]]:
         text = raw.FPDFText_GetTextObject(textpage.raw, index)
         if not text or chr(code).isspace():
             continue
-        owner = ctypes.addressof(text.contents)
         box = Box(*textpage.get_charbox(index))  # encloses the ink
         loose = Box(*textpage.get_charbox(index, loose=True))  # as tall as the font
         if min(box.right - box.left, box.top - box.bottom) < _FLATTEST:
             box = loose
         if max(loose.right - loose.left, loose.top - loose.bottom) < _SMALLEST:
             tiny.add(index)
-        # Other letters are not drawn, as PDFium lacks their font, and cannot be judged.
+        # PDFium draws letters of its own fonts and embedded fonts; others cannot be judged.
         elif code <= _LAST_SUBSTITUTED or raw.FPDFFont_GetIsEmbedded(raw.FPDFTextObj_GetFont(text)):
-            letters.append(_Letter(index, owner, box))
+            letters.append(_Letter(index, ctypes.addressof(text.contents), box))
     return letters, tiny
 
 
@@ -194,8 +193,8 @@ def _find_over_ink(
     """Yield the numbers of letters whose word lies over ink of a picture, as OCR lays text over a scan."""
     import numpy as np
 
-    by_number = {letter.number: letter for letter in letters}
-    for first, end in stretches_of(by_number):  # a word: OCR does not position single letters
+    by_number = {letter.number: letter for letter in letters}  # without blanks
+    for first, end in stretches_of(by_number):  # words: OCR does not position single letters
         word = [by_number[number] for number in range(first, end)]
         box = enclose(letter.box for letter in word)
         margin = (box.top - box.bottom) / 4  # a bar may end within the box of a word
