@@ -91,9 +91,9 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
 
 def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
     """Parse a table drawn with characters; `silent` only asks if it is there."""
-    head = [state.src[state.bMarks[line] : state.eMarks[line]].strip() for line in range(start, end)[:2]]
-    has_border, has_rule = head[0].startswith("+-"), head[-1].startswith("--")  # below names
-    if not (has_border or has_rule):
+    first_two = [state.src[state.bMarks[line] : state.eMarks[line]].strip() for line in range(start, end)[:2]]
+    is_drawn = first_two[0].startswith("+-") or first_two[-1].startswith("--")  # a border, or a rule
+    if not is_drawn:
         return False
     stop = start
     while stop < end and not state.isEmpty(stop):

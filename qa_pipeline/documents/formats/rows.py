@@ -141,20 +141,20 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_b
     mostly common names. If the first column `may_be_keys`, `Name | Anna` over `Town | Lund` is no head:
     without figures all names must then be common, with several rows below.
     """
-    columns = {  # by name: the filled cells below it
+    values_by_name = {  # the filled cells below each name
         name: [row[column] for row in below if column < len(row) and row[column]]
         for column, name in enumerate(first)
         if name
     }
     name_count = sum(map(bool, first))
-    lowercase_names = [name.casefold() for name in columns]
+    lowercase_names = [name.casefold() for name in values_by_name]
     fill_most_columns = 2 * name_count > len(first)
     are_different = len(set(lowercase_names)) == name_count
-    if not (fill_most_columns and are_different and any(columns.values())):
+    if not (fill_most_columns and are_different and any(values_by_name.values())):
         return False
-    if all(map(_is_figure, columns)) or not all(starmap(_could_name, columns.items())):
+    if all(map(_is_figure, values_by_name)) or not all(starmap(_could_name, values_by_name.items())):
         return False
-    if any(_share_of(values, _is_figure) >= _MOSTLY for values in columns.values()):
+    if any(_share_of(values, _is_figure) >= _MOSTLY for values in values_by_name.values()):
         return True
     common_names = [name for name in lowercase_names if {name, name.replace(" ", "_")} & _COMMON_NAMES]
     if may_be_keys:
@@ -162,20 +162,20 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_b
     return 2 * len(common_names) >= name_count
 
 
-def _could_name(name: str, column: Sequence[str]) -> bool:
+def _could_name(name: str, values: Sequence[str]) -> bool:
     """Return True if a text may be the name of a column with these values."""
-    if len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) or name in column:
+    if len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) or name in values:
         return False
     if not _is_figure(name):
         return True
     if name[0].isalpha():  # a code, such as Q1 over plain figures
-        return not any(value[0].isalpha() for value in column)
+        return not any(value[0].isalpha() for value in values)
     # a year may name a column, unless the values are years too
-    return bool(_YEAR.fullmatch(name)) and _share_of(column, _YEAR.fullmatch) < _MOSTLY
+    return bool(_YEAR.fullmatch(name)) and _share_of(values, _YEAR.fullmatch) < _MOSTLY
 
 
-def _share_of(column: Sequence[str], test: Callable[[str], object]) -> float:
-    return sum(map(bool, map(test, column))) / len(column) if column else 0.0
+def _share_of(values: Sequence[str], test: Callable[[str], object]) -> float:
+    return sum(map(bool, map(test, values))) / len(values) if values else 0.0
 
 
 def _is_figure(text: str) -> bool:
@@ -191,7 +191,7 @@ _GAP = re.compile(r" {2,}")
 
 def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
     """Return the rows of a table with borders `+---+` and cells `| a |`, as databases print it, or None."""
-    groups: list[list[list[str]]] = []  # the lines of cells between two borders
+    groups: list[list[list[str]]] = []  # by pair of borders: lines, each a list of cells
     for line in map(str.strip, lines):
         if _BORDER.fullmatch(line):
             groups.append([])
@@ -199,7 +199,7 @@ def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
             groups[-1].append([cell.strip() for cell in line[1:-1].split("|")])
         else:
             return None
-    head, *others = [group for group in groups if group] or [[]]
+    head, *others = [group for group in groups if group] or [[]]  # or borders alone
     # in a grid a border ends each row, whose cells may take several lines
     has_double_border = any("=" in line for line in lines if line.lstrip().startswith("+"))
     is_grid = len(others) > 1 or has_double_border

@@ -109,7 +109,8 @@ class _Directive(Directive):
         is_of_file = not {"file", "url"}.isdisjoint(self.options) or name.startswith("auto")  # `automodule`
         caption = self.options.pop("caption", "")
         content: list[nodes.Node] = [nodes.paragraph("", caption)] if caption else []
-        omission, omitted = "directive", list(map(str, self.options.values()))  # the kind, and its texts
+        omission = "directive"  # the kind under which `omitted` is counted
+        omitted = list(map(str, self.options.values()))
         if is_of_file or name in ("include", "literalinclude"):
             omission, omitted = "include", [*omitted, argument]
             content += self._read(body)
@@ -163,7 +164,7 @@ def _left_out(what: str, text: str = "") -> nodes.Node:
 
 
 def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any, **__: Any) -> Any:
-    """Return the node of a role, such as :func:`~os.path.join`, without its domain (`py:func`)."""
+    """Return the nodes and messages of a role such as :func:`~os.path.join`; domains (`py:`) are ignored."""
     text, name = utils.unescape(text), name.lower().rpartition(":")[2]
     link = None if name in _PLAIN_ROLES else _LINK.match(text)
     node: nodes.Node

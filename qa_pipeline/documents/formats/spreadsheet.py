@@ -97,18 +97,18 @@ def _write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: O
     for row in table[:body_start]:
         yield Block("paragraph", next(cell.text for cell in row if cell.text))
     body = table[body_start:]
-    head_rows = _count_head_rows(body)
-    cells: list[_Row] = []
-    length = 0
+    head_count = _count_head_rows(body)
+    marked: list[_Row] = []
+    length = 0  # of the names that the lines repeat
     for number, row in enumerate(body):
         is_caption = len(row) > 1 and all(cell is row[0] for cell in row)
-        is_head = number < head_rows or is_caption
+        is_head = number < head_count or is_caption
         heads = {id(cell): replace(cell, header=True) for cell in row} if is_head else {}
-        cells.append([heads.get(id(cell), cell) for cell in row])  # a row's merged cell stays the same object
-        if head_rows:  # each value is written after a name, at least that in the first row
+        marked.append([heads.get(id(cell), cell) for cell in row])  # a merged cell stays the same object
+        if head_count:  # each value is written after a name, at least that in the first row
             length += sum(len(name.text) for name, cell in zip(body[0], row, strict=False) if cell.text)
             check_length(length, settings)
-    for line in counted_lines(cells, omissions):
+    for line in counted_lines(marked, omissions):
         yield Block("table_row", line)
 
 

@@ -119,7 +119,7 @@ _TAG = re.compile(r"<[^<>]*>")
 
 
 def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, removes_menus: bool = True) -> None:
-    """Mark shifted text; remove hidden, deleted and repeated parts, and if `removes_menus` also asides."""
+    """Write widgets as text, mark shifted text, remove hidden and repeated parts, and by choice asides."""
     for node in tree.css("template"):
         # its text is in a tree of its own, which `remove` does not see
         omissions.add("script", _TAG.sub("", node.html or ""))

@@ -144,7 +144,7 @@ class Numbering:
         numbered_list = self._lists.get(list_id)
         definition = numbered_list.levels.get(level) if numbered_list else None
         if numbered_list is None or definition is None:
-            return level, ""
+            return level, ""  # the file does not define the list or level
         form, text = value_of(definition, "numFmt"), value_of(definition, "lvlText")
         if form == "bullet":
             return level, ""
