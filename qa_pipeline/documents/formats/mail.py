@@ -1,7 +1,6 @@
 """Read e-mail: its head, and the text of the message.
 
-The plain version is preferred to HTML, unless it is cut. Earlier mail in a reply is marked by `>` and is in
-doubt. Attachments are counted and never opened.
+Earlier mail in a reply is marked by `>` and is in doubt. Attachments are counted and never opened.
 """
 
 import base64

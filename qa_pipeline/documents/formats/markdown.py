@@ -1,6 +1,6 @@
 """Read Markdown: markdown-it writes HTML, and the HTML reader reads it.
 
-Boxes, tabs and containers keep their text and title. Open HTML ends with its block. Footnotes stay in place.
+Boxes, tabs and containers keep their text and title. Open HTML ends with its block. Footnotes are not moved.
 """
 
 import re
@@ -113,7 +113,7 @@ def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> boo
 
 
 def _clean_inline(state: "StateCore") -> None:
-    """Take out of paragraphs the marks and names that readers of the rendered page do not see."""
+    """Remove from paragraphs the marks and names that a rendered page does not show."""
     omissions: Omissions = state.env["omissions"]
     previous_type = ""
     for token in state.tokens:

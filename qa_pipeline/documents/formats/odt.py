@@ -158,7 +158,7 @@ class Markup:
 
     def _count(self, style: str, level: int, element: "_Element") -> str:
         """Return the number of an item or chapter on a level, such as `2.1 `; "" for a bullet."""
-        counts = self.counts[style]  # the last number by level
+        counts = self.counts[style]
         definitions = {depth: self.list_levels.get((style, depth), {}) for depth in range(1, level + 1)}
         starts = {depth: read_number(own.get(f"{TEXT}start-value"), 1) for depth, own in definitions.items()}
         next_number = counts[level] + 1 if level in counts else starts[level]

@@ -158,9 +158,9 @@ _KINDS: dict[str, type[Directive]] = {
 """Directives of docutils; all others are read by `_Directive`."""
 
 
-def _left_out(what: str, text: str = "") -> nodes.Node:
+def _left_out(kind: str, text: str = "") -> nodes.Node:
     """Return a comment that the translator counts by its kind, such as `include`."""
-    return nodes.comment("", text, what=what)
+    return nodes.comment("", text, kind=kind)
 
 
 def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any, **__: Any) -> Any:
@@ -228,8 +228,8 @@ class _Translator(html5_polyglot.HTMLTranslator):
         super().__init__(document)
         self.omissions = omissions
 
-    def _skip(self, what: str, text: str) -> None:
-        self.omissions.add(what, text)
+    def _skip(self, kind: str, text: str) -> None:
+        self.omissions.add(kind, text)
         raise nodes.SkipNode
 
     def visit_field(self, node: Any) -> None:
@@ -240,7 +240,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
             raise nodes.SkipNode
 
     def visit_comment(self, node: Any, sub: Any = None) -> None:
-        self._skip(node.get("what", "comment"), node.astext())
+        self._skip(node.get("kind", "comment"), node.astext())
 
     def visit_image(self, node: Any) -> None:
         self._skip("image", node.get("alt", ""))

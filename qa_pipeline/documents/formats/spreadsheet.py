@@ -42,7 +42,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     blocks: list[Block] = []
     sheets = read_sheets(source.content, settings, omissions)
     check_rows(sum(len(sheet.rows) for sheet in sheets))
-    visible_sheets = sum(not sheet.is_hidden for sheet in sheets)
+    visible_count = sum(not sheet.is_hidden for sheet in sheets)
     for sheet in sheets:
         if sheet.is_hidden:
             cells = (cell for row in sheet.rows.values() for cell in row.values())
@@ -50,7 +50,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             continue
         tables = (_write_table(table, settings, omissions) for table in _find_tables(sheet))
         section = list(chain.from_iterable(tables))
-        if section and not (visible_sheets == 1 and _UNNAMED.fullmatch(sheet.name)):
+        if section and not (visible_count == 1 and _UNNAMED.fullmatch(sheet.name)):
             blocks.append(Block("heading", sheet.name, 2))
         blocks += section
         check_length(sum(len(block.text) for block in section), settings)

@@ -1,7 +1,4 @@
-"""Find the parts of a page around its content: hidden text, furniture and navigation.
-
-Widgets become the text that they show: icons, check boxes, drop-downs and tabs.
-"""
+"""Find the parts of a page around its content: hidden text, furniture and navigation."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -61,7 +61,7 @@ class Reader:
         self.is_new_item = False  # True until an item has its first block
         self.marker: str | None = None  # the number of the new item
         self.terms: list[str] = []  # of a `dl`, without a description yet
-        self.described: str | None = None  # the terms of this description
+        self.described: str | None = None  # the terms of the next description
         self.label: str | None = None  # the heading of a box, which its first paragraph begins with
         self.is_label = False  # True while the label is read
 

@@ -179,7 +179,7 @@ class Numbering:
 
 def _read_list(num: "_Element", abstracts: "Mapping[str, _Element]", by_style: Mapping[str, str]) -> _List:
     """Return the list of a `num`, with the levels of its abstract list and its own changes."""
-    # an abstract list may only name a style; `by_style` has the abstract list that defines its levels
+    # an abstract list may only name the style whose list defines its levels
     abstract_id = value_of(num, "abstractNumId")
     linked_style = value_of(abstracts.get(abstract_id), "numStyleLink")
     abstract_id = by_style.get(linked_style, abstract_id) if linked_style else abstract_id
