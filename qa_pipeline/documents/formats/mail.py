@@ -165,7 +165,7 @@ def _payload_of(part: Message) -> tuple[bytes, str]:
         with suppress(binascii.Error):  # `==` completes a cut padding; the library takes impossible lengths
             return base64.b64decode(f"{body[0]}=="), text[body.end() :]
     payload = part.get_payload(decode=True)
-    return payload if isinstance(payload, bytes) else b"", ""
+    return (payload if isinstance(payload, bytes) else b""), ""
 
 
 def _is_text(part: Message) -> bool:

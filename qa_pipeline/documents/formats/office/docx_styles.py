@@ -151,7 +151,7 @@ class Numbering:
         if form == "none" and not text.strip():
             return None
         counts = self._counts[numbered_list.abstract_id]
-        restarts = level in numbered_list.restarts and (list_id, level) not in self._begun
+        restarts = level in numbered_list.restarts and (list_id, level) not in self._begun  # at its start
         begins = restarts or level not in counts
         counts[level] = numbered_list.starts[level] if begins else counts[level] + 1
         self._begun.add((list_id, level))
