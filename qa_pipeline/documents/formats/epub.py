@@ -104,7 +104,7 @@ def _metadata(package: "_Element", name: str) -> str | None:
 
 
 def _read_page(archive: Archive, path: str, item: "_Element", omissions: Omissions) -> list[Block]:
-    """Return the blocks of XHTML, read as HTML once elements that end themselves have an end tag."""
+    """Return the blocks of a page, an `item` of the manifest; an item other than HTML is counted."""
     media_type = item.get("media-type", "")
     if media_type not in _PAGE_TYPES:
         omissions.add("image" if media_type.startswith("image/") else "media")

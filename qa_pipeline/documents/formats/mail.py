@@ -1,7 +1,6 @@
 """Read e-mail: its head, and the text of the message.
 
-The plain version is preferred to HTML, unless it is cut. Earlier mail in a reply is marked by `>` and is in
-doubt. Attachments are counted and never opened.
+Earlier mail in a reply is marked by `>` and is in doubt. Attachments are counted and never opened.
 """
 
 import base64
@@ -31,7 +30,7 @@ _TEXT_TYPES = ("text/plain", "text/html", "text/markdown", "multipart")
 _LONGEST_HEADER = 10_000  # characters: the time to decode one grows with the square of its length
 _LEAST_SHARE = 0.5  # of the longest version: a plain version with less is cut, or only names the other
 _BASE64 = re.compile(r"\s*(?:[A-Za-z0-9+/]+={0,2}[ \t]*(?:\r?\n|\Z))+")
-"""The lines of a body up to a blank line or other signs."""
+"""The lines of Base64, such as `SGVsbG8=`, up to a blank line or other signs."""
 _QUOTED_LINES = re.compile(r"(?:^>.*\n?)+", re.MULTILINE)
 _EARLIER = re.compile(
     r"-{2,}\s*(?:Original Message|Urspr(?:ü|u)n(?:gliche Nachricht|gligt meddelande))"
@@ -67,8 +66,7 @@ class _Reader:
 
     def read_message(self, message: Message, level: int) -> Iterator[Block]:
         """Yield the blocks of a message; `level` is that of its subject, deeper in an attached message."""
-        subject = _header(message, "subject")
-        if subject:
+        if subject := _header(message, "subject"):
             yield Block("heading", subject, min(level, 6))
         lines = [f"{name}: {value}" for name in _SHOWN_HEADERS if (value := _header(message, name))]
         if lines:
@@ -164,10 +162,10 @@ def _payload_of(part: Message) -> tuple[bytes, str]:
         body = _BASE64.match(text)
         if body is None:  # declared as Base64, but plain text
             return text.encode("utf-8", "surrogateescape"), ""
-        with suppress(binascii.Error):  # `==` completes a padding that is cut, and is ignored otherwise
+        with suppress(binascii.Error):  # `==` completes a cut padding; the library takes impossible lengths
             return base64.b64decode(f"{body[0]}=="), text[body.end() :]
     payload = part.get_payload(decode=True)
-    return payload if isinstance(payload, bytes) else b"", ""
+    return (payload if isinstance(payload, bytes) else b""), ""
 
 
 def _is_text(part: Message) -> bool:

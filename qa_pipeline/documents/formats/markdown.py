@@ -1,6 +1,6 @@
 """Read Markdown: markdown-it writes HTML, and the HTML reader reads it.
 
-Boxes, tabs and containers keep their text and title. Open HTML ends with its block. Footnotes stay in place.
+Boxes, tabs and containers keep their text and title. Open HTML ends with its block. Footnotes are not moved.
 """
 
 import re
@@ -91,9 +91,9 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
 
 def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
     """Parse a table drawn with characters; `silent` only asks if it is there."""
-    head = [state.src[state.bMarks[line] : state.eMarks[line]].strip() for line in range(start, end)[:2]]
-    has_border, has_rule = head[0].startswith("+-"), head[-1].startswith("--")  # below names
-    if not (has_border or has_rule):
+    first_two = [state.src[state.bMarks[line] : state.eMarks[line]].strip() for line in range(start, end)[:2]]
+    is_drawn = first_two[0].startswith("+-") or first_two[-1].startswith("--")  # a border, or a rule
+    if not is_drawn:
         return False
     stop = start
     while stop < end and not state.isEmpty(stop):
@@ -113,7 +113,7 @@ def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> boo
 
 
 def _clean_inline(state: "StateCore") -> None:
-    """Take out of paragraphs the marks and names that readers of the rendered page do not see."""
+    """Remove from paragraphs the marks and names that a rendered page does not show."""
     omissions: Omissions = state.env["omissions"]
     previous_type = ""
     for token in state.tokens:

@@ -44,7 +44,7 @@ class Markup:
 
     def __init__(self, trees: "list[_Element]", omissions: Omissions) -> None:
         self.omissions = omissions
-        # the content (`trees[0]`) overrides; automatic styles elsewhere are those of headers and footers
+        # the content (`trees[0]`) comes last and overrides; automatic styles elsewhere are of headers
         roots = [*(part for tree in trees[1:] for part in tree.iter(f"{OFFICE}styles")), trees[0]]
         self.styles = {
             style.get(f"{STYLE}name", ""): style for root in roots for style in root.iter(f"{STYLE}style")
@@ -53,9 +53,9 @@ class Markup:
         lists = (part for root in roots for part in root.iter(f"{TEXT}list-style", f"{TEXT}outline-style"))
         for part in lists:
             name = _OUTLINE if part.tag == f"{TEXT}outline-style" else part.get(f"{STYLE}name", "")
-            for level in part:
-                attributes = {str(key): str(value) for key, value in level.items()}
-                self.list_levels[name, read_number(level.get(f"{TEXT}level"), 0)] = attributes
+            for definition in part:
+                attributes = {str(key): str(value) for key, value in definition.items()}
+                self.list_levels[name, read_number(definition.get(f"{TEXT}level"), 0)] = attributes
         self.open_lists: list[str] = []  # the styles of the lists around the text, the outermost first
         self.counts: defaultdict[str, dict[int, int]] = defaultdict(dict)  # last numbers by style and level
         self.number = ""  # of the next paragraph
@@ -70,8 +70,8 @@ class Markup:
 
     def look_of(self, element: "_Element") -> tuple[str, str]:
         """Return the HTML name of an element's style, such as `h1` or `sup`, "" for plain, and its CSS."""
-        own_names = (element.get(f"{space}style-name") for space in (TEXT, TABLE, _DRAW))
-        style_names = [next(filter(None, own_names), "")]  # the style, then its parents
+        stated_names = (element.get(f"{space}style-name") for space in (TEXT, TABLE, _DRAW))
+        style_names = [next(filter(None, stated_names), "")]  # the style, then its parents
         properties: dict[str, str] = {}
         while style_names[-1] in self.styles and len(style_names) < _MOST_REPEATED:
             style = self.styles[style_names[-1]]
@@ -134,7 +134,7 @@ class Markup:
             html_name = f"h{level}"
             if not self.open_lists and element.get(f"{TEXT}is-list-header") != "true":
                 number = self._count(_OUTLINE, level, element)
-        html_name = "p" if html_name in ("", "sub", "sup") else html_name  # shifted as a whole: no power
+        html_name = "p" if html_name in ("", "sub", "sup") else html_name  # a whole paragraph is no power
         return f'{notes}<{html_name} style="{css}">{escape(number)}{self.inside(element)}</{html_name}>'
 
     def _list(self, element: "_Element") -> str:
@@ -158,23 +158,23 @@ class Markup:
 
     def _count(self, style: str, level: int, element: "_Element") -> str:
         """Return the number of an item or chapter on a level, such as `2.1 `; "" for a bullet."""
-        counts = self.counts[style]  # the last number by level
-        formats = {depth: self.list_levels.get((style, depth), {}) for depth in range(1, level + 1)}
-        starts = {depth: read_number(formats[depth].get(f"{TEXT}start-value"), 1) for depth in formats}
-        following = counts[level] + 1 if level in counts else starts[level]
-        counts[level] = read_number(element.get(f"{TEXT}start-value"), following)
+        counts = self.counts[style]
+        definitions = {depth: self.list_levels.get((style, depth), {}) for depth in range(1, level + 1)}
+        starts = {depth: read_number(own.get(f"{TEXT}start-value"), 1) for depth, own in definitions.items()}
+        next_number = counts[level] + 1 if level in counts else starts[level]
+        counts[level] = read_number(element.get(f"{TEXT}start-value"), next_number)
         for deeper in [other for other in counts if other > level]:
             del counts[deeper]
-        own_format = formats[level]
-        if not own_format.get(f"{STYLE}num-format"):
+        definition = definitions[level]
+        if not definition.get(f"{STYLE}num-format"):
             return ""
-        shown_levels = min(read_number(own_format.get(f"{TEXT}display-levels"), 1), level)  # 2 for `2.1`
+        shown_levels = min(read_number(definition.get(f"{TEXT}display-levels"), 1), level)  # 2 for `2.1`
         parts = []
         for depth in range(level - shown_levels + 1, level + 1):
-            if form := formats[depth].get(f"{STYLE}num-format", ""):  # such as `1`, `a` or `I`
+            if form := definitions[depth].get(f"{STYLE}num-format", ""):  # such as `1`, `a` or `I`
                 number = counts.get(depth, starts[depth])
                 parts.append(numeral(number, _FORMS.get(form.lower(), "digits"), upper=form.isupper()))
-        prefix, suffix = (own_format.get(f"{STYLE}num-{name}", "") for name in ("prefix", "suffix"))
+        prefix, suffix = (definition.get(f"{STYLE}num-{name}", "") for name in ("prefix", "suffix"))
         return f"{prefix}{'.'.join(parts)}{suffix}".strip() + " "
 
     def take_notes(self) -> str:

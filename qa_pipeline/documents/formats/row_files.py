@@ -100,7 +100,7 @@ def _read_rows(
 
 
 def _take_first(fields: dict[str, object], names: Sequence[str]) -> tuple[str, str] | None:
-    """Take the first field of `names` with a text out of a row; returns its name and text."""
+    """Remove the first field of `names` with a text from a row; returns its name and text."""
     texts = (name for name, value in fields.items() if isinstance(value, str) and value.strip())
     written = {name.strip().lower(): name for name in texts}  # `Title` by `title`
     chosen = next((written[name] for name in names if name in written), None)
@@ -158,12 +158,12 @@ def _write_value(value: object, omissions: Omissions) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
-def read_inner(content: str, name: InnerFormat, settings: DocumentSettings) -> ParsedFile:
+def read_inner(content: str, format_name: InnerFormat, settings: DocumentSettings) -> ParsedFile:
     """Parse a text that was decoded already; a blank text has no blocks."""
     if not content.strip():
         return ParsedFile(blocks=())
-    # The mark says UTF-8, whatever the text says of its encoding or begins with; clean text has no zeros.
-    return _PARSERS[name](SourceFile("", codecs.BOM_UTF8 + clean(content).encode()), settings)
+    # A mark of UTF-8 comes before all tests of the encoding; clean text has no zeros.
+    return _PARSERS[format_name](SourceFile("", codecs.BOM_UTF8 + clean(content).encode()), settings)
 
 
 def lower_headings(blocks: tuple[Block, ...], by: int) -> list[Block]:

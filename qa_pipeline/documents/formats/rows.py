@@ -138,23 +138,23 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_b
     """Return True if `first` contains the names of the columns, judged by the rows below it.
 
     Names are short, different, fill most columns and do not return below. They also head figures, or are
-    mostly common names. If the first column `may_be_keys`, `Name | Anna` over `Town | Lund` is no head:
-    without figures all names must then be common, with several rows below.
+    mostly common names. A first column that `may_be_keys`, as in `Name | Anna` over `Town | Lund`,
+    needs figures, or common names alone and several rows below.
     """
-    columns = {  # by name: the filled cells below it
+    values_by_name = {  # the filled cells below each name
         name: [row[column] for row in below if column < len(row) and row[column]]
         for column, name in enumerate(first)
         if name
     }
     name_count = sum(map(bool, first))
-    lowercase_names = [name.casefold() for name in columns]
+    lowercase_names = [name.casefold() for name in values_by_name]
     fill_most_columns = 2 * name_count > len(first)
     are_different = len(set(lowercase_names)) == name_count
-    if not (fill_most_columns and are_different and any(columns.values())):
+    if not (fill_most_columns and are_different and any(values_by_name.values())):
         return False
-    if all(map(_is_figure, columns)) or not all(starmap(_could_name, columns.items())):
+    if all(map(_is_figure, values_by_name)) or not all(starmap(_could_name, values_by_name.items())):
         return False
-    if any(_share_of(values, _is_figure) >= _MOSTLY for values in columns.values()):
+    if any(_share_of(values, _is_figure) >= _MOSTLY for values in values_by_name.values()):
         return True
     common_names = [name for name in lowercase_names if {name, name.replace(" ", "_")} & _COMMON_NAMES]
     if may_be_keys:
@@ -162,26 +162,26 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_b
     return 2 * len(common_names) >= name_count
 
 
-def _could_name(name: str, column: Sequence[str]) -> bool:
+def _could_name(name: str, values: Sequence[str]) -> bool:
     """Return True if a text may be the name of a column with these values."""
-    if len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) or name in column:
+    if len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) or name in values:
         return False
     if not _is_figure(name):
         return True
     if name[0].isalpha():  # a code, such as Q1 over plain figures
-        return not any(value[0].isalpha() for value in column)
+        return not any(value[0].isalpha() for value in values)
     # a year may name a column, unless the values are years too
-    return bool(_YEAR.fullmatch(name)) and _share_of(column, _YEAR.fullmatch) < _MOSTLY
+    return bool(_YEAR.fullmatch(name)) and _share_of(values, _YEAR.fullmatch) < _MOSTLY
 
 
-def _share_of(column: Sequence[str], test: Callable[[str], object]) -> float:
-    return sum(map(bool, map(test, column))) / len(column) if column else 0.0
+def _share_of(values: Sequence[str], test: Callable[[str], object]) -> float:
+    return sum(map(bool, map(test, values))) / len(values) if values else 0.0
 
 
 def _is_figure(text: str) -> bool:
     """Return True if a cell is a number, date, amount or code: half of it digits, signs aside."""
-    bare = text.translate(_BETWEEN_DIGITS)
-    return bool(bare) and 2 * sum(map(str.isdigit, bare)) >= len(bare)
+    unsigned = text.translate(_BETWEEN_DIGITS)
+    return bool(unsigned) and 2 * sum(map(str.isdigit, unsigned)) >= len(unsigned)
 
 
 _BORDER = re.compile(r"\+(?:[-=:]+\+)+")  # `+---+-----+`
@@ -191,7 +191,7 @@ _GAP = re.compile(r" {2,}")
 
 def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
     """Return the rows of a table with borders `+---+` and cells `| a |`, as databases print it, or None."""
-    groups: list[list[list[str]]] = []  # the lines of cells between two borders
+    groups: list[list[list[str]]] = []  # between two borders: lines of cells
     for line in map(str.strip, lines):
         if _BORDER.fullmatch(line):
             groups.append([])
@@ -199,12 +199,12 @@ def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
             groups[-1].append([cell.strip() for cell in line[1:-1].split("|")])
         else:
             return None
-    head, *others = [group for group in groups if group] or [[]]
+    head, *others = [group for group in groups if group] or [[]]  # borders alone
     # in a grid a border ends each row, whose cells may take several lines
     has_double_border = any("=" in line for line in lines if line.lstrip().startswith("+"))
     is_grid = len(others) > 1 or has_double_border
-    body = [_joined(group) for group in others] if is_grid else [row for group in others for row in group]
-    return _with_names(_joined(head), body) if body else None
+    body = [_join_lines(group) for group in others] if is_grid else [row for group in others for row in group]
+    return _with_names(_join_lines(head), body) if body else None
 
 
 def read_ruled(lines: Sequence[str]) -> list[list[Cell]] | None:
@@ -212,7 +212,7 @@ def read_ruled(lines: Sequence[str]) -> list[list[Cell]] | None:
     if len(lines) < 3 or not _RULE.fullmatch(lines[1].strip()):
         return None
     starts = [match.start() for match in re.finditer("-+", lines[1])]
-    columns = list(zip(starts, [*starts[1:], None], strict=True))  # their first characters and ends
+    columns = list(zip(starts, [*starts[1:], None], strict=True))  # the start and end of each
     names, _, *body = [[line[start:end].strip() for start, end in columns] for line in lines]
     return _with_names(names, body)
 
@@ -225,8 +225,8 @@ def read_aligned(lines: Sequence[str]) -> list[list[Cell]] | None:
     return _with_names(rows[0], rows[1:]) if is_named else None
 
 
-def _joined(group: Sequence[Sequence[str]]) -> list[str]:
-    return [" ".join(" ".join(parts).split()) for parts in zip_longest(*group, fillvalue="")]
+def _join_lines(lines: Sequence[Sequence[str]]) -> list[str]:
+    return [" ".join(" ".join(parts).split()) for parts in zip_longest(*lines, fillvalue="")]
 
 
 def _with_names(names: Sequence[str], body: Sequence[Sequence[str]]) -> list[list[Cell]]:

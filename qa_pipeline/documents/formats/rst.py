@@ -109,7 +109,8 @@ class _Directive(Directive):
         is_of_file = not {"file", "url"}.isdisjoint(self.options) or name.startswith("auto")  # `automodule`
         caption = self.options.pop("caption", "")
         content: list[nodes.Node] = [nodes.paragraph("", caption)] if caption else []
-        omission, omitted = "directive", list(map(str, self.options.values()))  # the kind, and its texts
+        omission = "directive"  # the kind under which `omitted` is counted
+        omitted = list(map(str, self.options.values()))
         if is_of_file or name in ("include", "literalinclude"):
             omission, omitted = "include", [*omitted, argument]
             content += self._read(body)
@@ -157,13 +158,13 @@ _KINDS: dict[str, type[Directive]] = {
 """Directives of docutils; all others are read by `_Directive`."""
 
 
-def _left_out(what: str, text: str = "") -> nodes.Node:
+def _left_out(kind: str, text: str = "") -> nodes.Node:
     """Return a comment that the translator counts by its kind, such as `include`."""
-    return nodes.comment("", text, what=what)
+    return nodes.comment("", text, kind=kind)
 
 
 def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any, **__: Any) -> Any:
-    """Return the node of a role, such as :func:`~os.path.join`, without its domain (`py:func`)."""
+    """Return the nodes and messages of a role such as :func:`~os.path.join`; domains (`py:`) are ignored."""
     text, name = utils.unescape(text), name.lower().rpartition(":")[2]
     link = None if name in _PLAIN_ROLES else _LINK.match(text)
     node: nodes.Node
@@ -227,8 +228,8 @@ class _Translator(html5_polyglot.HTMLTranslator):
         super().__init__(document)
         self.omissions = omissions
 
-    def _skip(self, what: str, text: str) -> None:
-        self.omissions.add(what, text)
+    def _skip(self, kind: str, text: str) -> None:
+        self.omissions.add(kind, text)
         raise nodes.SkipNode
 
     def visit_field(self, node: Any) -> None:
@@ -239,7 +240,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
             raise nodes.SkipNode
 
     def visit_comment(self, node: Any, sub: Any = None) -> None:
-        self._skip(node.get("what", "comment"), node.astext())
+        self._skip(node.get("kind", "comment"), node.astext())
 
     def visit_image(self, node: Any) -> None:
         self._skip("image", node.get("alt", ""))

@@ -42,7 +42,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     blocks: list[Block] = []
     sheets = read_sheets(source.content, settings, omissions)
     check_rows(sum(len(sheet.rows) for sheet in sheets))
-    visible_sheets = sum(not sheet.is_hidden for sheet in sheets)
+    visible_count = sum(not sheet.is_hidden for sheet in sheets)
     for sheet in sheets:
         if sheet.is_hidden:
             cells = (cell for row in sheet.rows.values() for cell in row.values())
@@ -50,7 +50,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             continue
         tables = (_write_table(table, settings, omissions) for table in _find_tables(sheet))
         section = list(chain.from_iterable(tables))
-        if section and not (visible_sheets == 1 and _UNNAMED.fullmatch(sheet.name)):
+        if section and not (visible_count == 1 and _UNNAMED.fullmatch(sheet.name)):
             blocks.append(Block("heading", sheet.name, 2))
         blocks += section
         check_length(sum(len(block.text) for block in section), settings)
@@ -97,18 +97,18 @@ def _write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: O
     for row in table[:body_start]:
         yield Block("paragraph", next(cell.text for cell in row if cell.text))
     body = table[body_start:]
-    head_rows = _count_head_rows(body)
-    cells: list[_Row] = []
-    length = 0
+    head_count = _count_head_rows(body)
+    marked: list[_Row] = []
+    length = 0  # of the names that the lines repeat
     for number, row in enumerate(body):
         is_caption = len(row) > 1 and all(cell is row[0] for cell in row)
-        is_head = number < head_rows or is_caption
+        is_head = number < head_count or is_caption
         heads = {id(cell): replace(cell, header=True) for cell in row} if is_head else {}
-        cells.append([heads.get(id(cell), cell) for cell in row])  # a row's merged cell stays the same object
-        if head_rows:  # each value is written after a name, at least that in the first row
+        marked.append([heads.get(id(cell), cell) for cell in row])  # a merged cell stays the same object
+        if head_count:  # each value is written after a name, at least that in the first row
             length += sum(len(name.text) for name, cell in zip(body[0], row, strict=False) if cell.text)
             check_length(length, settings)
-    for line in counted_lines(cells, omissions):
+    for line in counted_lines(marked, omissions):
         yield Block("table_row", line)
 
 

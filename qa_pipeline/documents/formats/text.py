@@ -131,8 +131,8 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
     """
     match = _FRONT.match(text)
     written = match["fields"] if match else ""
-    is_text = written.strip() != "" and not _FIELD.match(written)  # between two rules
-    if match is None or is_text:
+    is_prose = written.strip() != "" and not _FIELD.match(written)  # between two rules
+    if match is None or is_prose:
         return "", {}, text
     loaded = None
     if match["rule"] == "---" and len(written) <= _LONGEST_YAML:
@@ -207,9 +207,9 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
         text = _try_decoding(content, encoding)
         if text is None:
             continue
-        # bytes that fit UTF-8, too, are believed to be in the stated encoding only if that has several bytes
-        # a character, such as GBK; true UTF-16 has zeros, with which `utf8_text` is None
-        has_single_bytes = len(text) == len(content)
+        # nearly all bytes fit Latin-1 or UTF-16, but not GBK, so UTF-8 is preferred to them if it fits, too;
+        # true UTF-16 has zeros, with which `utf8_text` is None
+        has_single_bytes = len(text) == len(content)  # for each character
         is_doubtful = has_single_bytes or encoding.startswith(("utf-16", "utf-32"))
         return utf8_text if is_doubtful and utf8_text is not None else text
     return utf8_text if utf8_text is not None else _guess(content)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _MOST_REPEATED = 100  # equal cells or rows that an ODS writes as one: more are blank, or made to fill memory
 _LAST_COLUMN = 16_384  # of an XLSX sheet
-_HIDING = frozenset({"collapse", "filter"})
-_LOCAL_FORMATS = frozenset({*range(5, 9), *range(37, 45)})  # currency and brackets depend on the country
+_HIDING = frozenset({"collapse", "filter"})  # values of `visibility` in ODS files
+_LOCAL_FORMATS = frozenset({*range(5, 9), *range(37, 45)})  # ids of formats that depend on the country
 _WHITES = (("theme", 0), ("indexed", 1), ("indexed", 9), ("rgb", "FFFFFFFF"), ("rgb", "00FFFFFF"))
 """Types and values of white: colour 0 of a theme is its paper, and 1 and 9 are white in the palette."""
 
@@ -210,7 +210,7 @@ _LARGEST_EXACT = 1e15  # 15 digits of a float are certain
 def show_number(value: float, form: str) -> str:
     """Return a number as its format shows it, or plain for an unknown format.
 
-    An empty text is hidden by the format. Signs are those of English; colours and widths are ignored.
+    An empty text is hidden by the format. Signs are those of English.
     Examples: 0.05 in `0.0%` is `5.0%`, 99.5 in `[$€-407] #,##0.00` is `€ 99.50`.
     """
     plain = str(int(value)) if abs(value) < _LARGEST_EXACT and value == int(value) else f"{value:.15g}"
@@ -251,9 +251,9 @@ def _fill_section(value: float, section: str) -> str | None:
     fraction = fraction[:least_decimals] + fraction[least_decimals:].rstrip("0")
     # `000` shows 7 as `007`, and `#.0` shows 0.5 as `.5`
     digits = ("" if digits == "0" else digits).rjust(whole.count("0"), "0")
-    start = shape.start("whole") if whole else shape.start("decimals") - 1  # at the point
-    end = shape.end("decimals") if decimals else shape.end("whole")
-    before, after = _unquote(section[:start]), _unquote(section[end:])
+    digits_start = shape.start("whole") if whole else shape.start("decimals") - 1  # at the point of `.00`
+    digits_end = shape.end("decimals") if decimals else shape.end("whole")
+    before, after = _unquote(section[:digits_start]), _unquote(section[digits_end:])
     return " ".join(f"{before}{digits}{'.' if fraction else ''}{fraction}{after}".split())
 
 

@@ -1,7 +1,4 @@
-"""Find the parts of a page around its content: hidden text, furniture and navigation.
-
-Widgets become the text that they show: icons, check boxes, drop-downs and tabs.
-"""
+"""Find the parts of a page around its content: hidden text, furniture and navigation."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -54,20 +51,18 @@ def _is_navigation(
 ) -> bool:
     """Return True if a box with links is navigation.
 
-    Its only text is links within the page, or links fill a `div` or `section` without prose, or several links
-    follow at most a label such as `Available Languages:`. A list of links to other pages is content.
     `plain_letters` are those outside links and headings; headings inside links are subtracted twice.
     """
     stays_on_page = all((link.attributes["href"] or "").startswith("#") for link in links)
-    if plain_letters <= 0 and stays_on_page:
+    if plain_letters <= 0 and stays_on_page:  # such as a table of contents
         return True
-    if box.tag in ("ul", "ol") or has_prose:
+    if box.tag in ("ul", "ol") or has_prose:  # a list of links to other pages is content
         return False
-    if box.tag != "p" and linked_letters >= _LINKED_SHARE * (linked_letters + plain_letters):
+    if box.tag != "p" and linked_letters >= _LINKED_SHARE * (linked_letters + plain_letters):  # a menu
         return True
     if plain_letters > _LONGEST_LABEL:
         return False
-    label = box.text()
+    label = box.text()  # without its links, such as `Available Languages:`
     for link in links:
         label = label.replace(link.text(), "", 1)
     label = " ".join(label.translate(dict.fromkeys(_SEPARATORS, " ")).split())
@@ -96,6 +91,7 @@ _KINDS_OF_A_PAGE = {
         "header:not(:has(h1, h2)), div#header:not(:has(h1, h2))"
     ),
 }
+"""More selectors, where `removes_menus` is set."""
 _HIDING = re.compile(  # such as `display:none`, `font-size:0` and `left:-9999px`
     r"(?<![\w-])(?:display\s*:\s*none\b|visibility\s*:\s*(?:hidden|collapse)\b"
     r"|opacity\s*:\s*0*(?:\.0*)?%?\s*(?:[;!]|$)"
@@ -119,7 +115,7 @@ _TAG = re.compile(r"<[^<>]*>")
 
 
 def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, removes_menus: bool = True) -> None:
-    """Mark shifted text; remove hidden, deleted and repeated parts, and if `removes_menus` also asides."""
+    """Write widgets as text, mark shifted text, remove hidden and repeated parts, and by choice asides."""
     for node in tree.css("template"):
         # its text is in a tree of its own, which `remove` does not see
         omissions.add("script", _TAG.sub("", node.html or ""))

@@ -21,7 +21,7 @@ _MAIN = (
 )  # fmt: skip
 """Selectors of the main content, the most reliable first."""
 _LEAST_SHARE = 0.25  # of the text of a page: an element with less is not its content, whatever its name
-_DEEPEST = 5_000
+_DEEPEST = 5_000  # levels of elements
 _STYLE_SHEET = re.compile("<style", re.IGNORECASE)
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
 _NO_END_TAG = frozenset({

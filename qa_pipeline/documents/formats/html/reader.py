@@ -61,7 +61,7 @@ class Reader:
         self.is_new_item = False  # True until an item has its first block
         self.marker: str | None = None  # the number of the new item
         self.terms: list[str] = []  # of a `dl`, without a description yet
-        self.described: str | None = None  # the terms of this description
+        self.described: str | None = None  # the terms of the next description
         self.label: str | None = None  # the heading of a box, which its first paragraph begins with
         self.is_label = False  # True while the label is read
 
@@ -174,9 +174,9 @@ class Reader:
         self.is_code = code is not None and code.text().strip() == node.text().strip()
         if tag == "p" or tag in HEADINGS:
             self.is_label = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
-            self.level = 0 if self.is_label else HEADINGS.get(tag, self.level)  # a `p` keeps it
+            self.level = 0 if self.is_label else HEADINGS.get(tag, self.level)  # a `p` inside keeps it
         elif tag in LISTS:
-            self._write_terms()  # a description that begins with a list cannot begin with its terms
+            self._write_terms()  # only a text can begin with its terms
             self._write_marker()
             self.lists.append(_start_list(node) if tag == "ol" else None)
             self.is_new_item = False
@@ -188,7 +188,7 @@ class Reader:
             stated_number = _read_integer(node.attributes.get("value"))
             self.marker = ordered_list.number(stated_number) if ordered_list else None
         elif tag == "dt":
-            # Neighbouring terms share their descriptions; a term without a description is an item.
+            # a term waits for its description, which neighbouring terms share
             self.is_new_item = False
             self.described = None
         elif tag == "pre":
@@ -221,11 +221,11 @@ class Reader:
 def read_blocks(root: "LexborNode", omissions: Omissions, depth: int = 0) -> list[Block]:
     """Return the blocks below `root`; recursion is bounded by `depth`, the number of tables around it."""
     reader = Reader(omissions)
-    # nodes to read, and tags of elements to end, in reverse
+    # in reverse: nodes to read, and after the children of an element its tag, which closes it
     waiting: list[LexborNode | str] = [*reversed(list(root.iter(include_text=True)))]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, str):
+        if isinstance(node, str):  # a tag
             reader.close(node)
             continue
         tag = node.tag or ""

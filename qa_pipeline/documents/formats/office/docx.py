@@ -122,7 +122,7 @@ class _Writer:
         return "" if is_properties else self._write_text(element) + self._write_children(element)
 
     def _write_text(self, element: "_Element") -> str:
-        """Return the text that an element itself stands for, such as a tab; "" for other elements."""
+        """Return the text of an element without its children, such as a tab; notes wait in `following`."""
         name = str(element.tag).removeprefix(WORD)
         match name:
             case "t":
@@ -137,7 +137,7 @@ class _Writer:
                 return symbol
             case "footnoteReference" | "endnoteReference":
                 note = self.notes.pop((str(element.tag), element.get(f"{WORD}id", "")), ())
-                text = "".join(map(self._write, note))  # this may replace `following`, so `append` is later
+                text = "".join(map(self._write, note))  # first, as it may replace `following`
                 self.following.append(text)
         return _SIGNS.get(name, "")
 

@@ -144,14 +144,14 @@ class Numbering:
         numbered_list = self._lists.get(list_id)
         definition = numbered_list.levels.get(level) if numbered_list else None
         if numbered_list is None or definition is None:
-            return level, ""
+            return level, ""  # the file does not define the list or level
         form, text = value_of(definition, "numFmt"), value_of(definition, "lvlText")
         if form == "bullet":
             return level, ""
         if form == "none" and not text.strip():
             return None
         counts = self._counts[numbered_list.abstract_id]
-        restarts = level in numbered_list.restarts and (list_id, level) not in self._begun
+        restarts = level in numbered_list.restarts and (list_id, level) not in self._begun  # at its start
         begins = restarts or level not in counts
         counts[level] = numbered_list.starts[level] if begins else counts[level] + 1
         self._begun.add((list_id, level))
@@ -179,7 +179,7 @@ class Numbering:
 
 def _read_list(num: "_Element", abstracts: "Mapping[str, _Element]", by_style: Mapping[str, str]) -> _List:
     """Return the list of a `num`, with the levels of its abstract list and its own changes."""
-    # an abstract list may only name a style; `by_style` has the abstract list that defines its levels
+    # an abstract list may only name the style whose list defines its levels
     abstract_id = value_of(num, "abstractNumId")
     linked_style = value_of(abstracts.get(abstract_id), "numStyleLink")
     abstract_id = by_style.get(linked_style, abstract_id) if linked_style else abstract_id

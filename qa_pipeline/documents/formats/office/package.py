@@ -46,7 +46,7 @@ class Archive:
         self._any_case = {name.casefold(): entry for name, entry in self._named.items()}
 
     def find(self, name: str) -> zipfile.ZipInfo | None:
-        """Return the member of that name, in any case if needed."""
+        """Return the member of that name, or else of that name in another case."""
         plain = _plain(name)
         return self._named.get(plain, self._any_case.get(plain.casefold()))
 
@@ -100,7 +100,6 @@ def parse_xml(content: bytes, *, allows_doctype: bool = False) -> "_Element":
         if "Excessive depth" in str(error.msg):
             detail = "elements are nested more than 256 levels deep"
             raise DocumentFailure("nested_too_deep", detail) from error
-        # The message of the library may quote the document; the line number does not.
         raise DocumentFailure("damaged", f"the XML of a part is malformed at line {error.lineno}") from error
     # Formats of XML parts forbid document types, which only attacks need.
     if not allows_doctype and root.getroottree().docinfo.internalDTD is not None:
@@ -130,7 +129,7 @@ class Package(Archive):
     """The parts of an Office file."""
 
     def linked(self, part: str, purpose: str) -> list[str]:
-        """Return the parts that a part, or the whole file (""), links to as its `footnotes` or the like."""
+        """Return the parts linked from a part, or the whole file (""), for a purpose such as `footnotes`."""
         # the links of `word/document.xml` are in `word/_rels/document.xml.rels`
         folder, name = posixpath.split(part)
         relationships = posixpath.join(folder, "_rels", f"{name}.rels")

@@ -1,6 +1,6 @@
 """PowerPoint files (PPTX, PPTM, PPSX): each slide is written as HTML, with tables and notes.
 
-Shapes are read in the order of the file, the title first. The notes of a speaker follow their slide.
+Shapes are read in the order of the file, the title first.
 """
 
 import io
@@ -40,7 +40,7 @@ _TEXT, _PARAGRAPH = f"{DRAWING}t", f"{DRAWING}p"
 _TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
 _LISTED = frozenset({"body", "obj"})
 """Placeholders whose paragraphs have bullets unless a style says otherwise."""
-_FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})
+_FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})  # date, foot, number and head of a slide
 _NO_BULLET, _NUMBERED = f"{DRAWING}buNone", f"{DRAWING}buAutoNum"
 _BULLETS = frozenset({_NO_BULLET, _NUMBERED, f"{DRAWING}buChar", f"{DRAWING}buBlip"})
 _FORMS: dict[str, Style] = {"alpha": "letters", "roman": "roman"}
