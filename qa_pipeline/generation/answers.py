@@ -111,7 +111,7 @@ def answer_request(
 ) -> Request[AnswerReply]:
     """Return the request to answer the question of a row."""
     style = f"style_{settings.style_of(row['question_type'])}"
-    prompt = load_prompt(row["language"], "answer", llm).with_constant(row["language"], style)
+    prompt = load_prompt(row["language"], "answer", llm).with_part(row["language"], style)
     # the label "text" is part of the prompt: with another label, stored answers would be asked for again
     return request_about(
         row, "answer", prompt, AnswerReply, llm, passages, label="text", temperature=settings.temperature

@@ -180,13 +180,13 @@ def questions_prompt(language: str, settings: GenerationSettings, llm: LLMSettin
     quoted = _asks_quoted(settings, llm)
     prompt = load_prompt(language, "questions_quoted" if quoted else "questions", llm)
     if settings.guidance is not None:
-        prompt = prompt.with_constant(language, "guidance", guidance=settings.guidance)
+        prompt = prompt.with_part(language, "guidance", guidance=settings.guidance)
     if quoted:  # the answer is a sentence of the passage, so it needs no style
         return prompt
     if answered_at_once(settings, llm):
         style = part_text(language, f"style_{settings.answer_style}")
-        return prompt.with_constant(language, "reply_pairs", style=style)
-    return prompt.with_constant(language, "reply_questions")
+        return prompt.with_part(language, "reply_pairs", style=style)
+    return prompt.with_part(language, "reply_questions")
 
 
 def answered_at_once(settings: GenerationSettings, llm: LLMSettings) -> bool:

@@ -67,7 +67,7 @@ class Prompt:
         """Return the exact names that `fill` needs."""
         return frozenset(_PLACEHOLDER.findall(self.template))
 
-    def with_constant(self, language: str, part: str, **values: str) -> "Prompt":
+    def with_part(self, language: str, part: str, **values: str) -> "Prompt":
         """Return the prompt with a further part after its system part, with placeholders filled in.
 
         Values must come from this code or the user's files, never from documents or replies.

@@ -88,7 +88,7 @@ def _role_mismatches(topics: Sequence[Token], unit: Reading, question: Reading) 
     shared = [word for word in topics if word.stem in unit.stem_set]
     positions = [unit_stems.index(word.stem) for word in shared]
     # after "Who", all words must be in order ("Bob paid Ann" is not "Ann paid Bob"), else all but one
-    asks_who = question.opens_with(lexicon(question.language).proof.who, 1)
+    asks_who = question.opens_with(lexicon(question.language).proof.who, longest=1)
     fewest_in_order = len(positions) if asks_who else max(len(positions) - 1, 0)
     subsets = combinations(positions, fewest_in_order)  # a single subset in order is enough
     if not any(all(first < second for first, second in pairwise(subset)) for subset in subsets):

@@ -211,7 +211,7 @@ def test_every_system_part_is_finished_text_that_names_the_fields_in_the_order_o
 ) -> None:
     prompt = load_prompt(language, name)
     if name == "questions":
-        prompt = prompt.with_constant(language, "reply_questions")
+        prompt = prompt.with_part(language, "reply_questions")
     assert_names_fields(prompt, REPLIES[name])
 
 

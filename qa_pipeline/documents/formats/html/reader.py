@@ -209,7 +209,7 @@ class Reader:
             self.lists.pop()
             self.is_new_item = False
         elif tag == "dd":
-            self._write_terms()
+            self._write_terms()  # if the description had no text that begins with them
         elif tag in ("details", "aside"):
             self._write_label()
         if tag in ("li", "dd", "dt"):

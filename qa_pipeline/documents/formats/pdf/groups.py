@@ -21,7 +21,7 @@ _WIDER = 1.3  # of its mean width: how wide a word of wide letters may be
 _NEARLY = 3  # type sizes: a line that ends so close to the edge was full, as words are not cut
 _ROW_GAP = 1.5  # of the type size: blanks of justified text are narrower
 _LEAST_INSET = 6  # points: less is unevenness of the setting
-_WIDEST_INSET = 40  # points: more is a column or a table, and not the first line of a paragraph
+_WIDEST_INSET = 40  # points: a line below text that begins farther right is of a column or table
 _PARAGRAPH_GAP = 1.3  # of the usual step of lines: more white begins a paragraph
 _LABELLED = re.compile(r"^[^\W\d_][\w.\- ]{0,30}:\s")
 """The start of a statement or value with a label, such as `Anna: We begin at nine.`"""
@@ -184,7 +184,7 @@ def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     last = group.lines[-1]
     reaches_edge = last.right >= shape.right - _NEARLY * line.size  # also true of lines in further columns
     # A dash or number amid a sentence begins no item: `open` above `- source`.
-    inset = line.left - last.left  # points, a little below 0 in uneven text
+    inset = line.left - last.left  # points to the right of the line above, a little below 0 in uneven text
     is_below_text = group.kind == "paragraph" and reaches_edge and -2 < inset < _WIDEST_INSET
     is_amid_sentence = last.text[-1:] not in ".!?:;" and line.text[:1] in "-–0123456789"
     begins_item = kind == "list_item" and not (is_below_text and is_amid_sentence)

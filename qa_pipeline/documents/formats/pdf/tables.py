@@ -240,13 +240,14 @@ class _Stack:
     def _find_header(self, start: int, end: int, below: Sequence[Row]) -> tuple[list[Row], list[list[Row]]]:
         """Return the header of a table, [] if it has none, and its other rows zone by zone.
 
-        The header is above the first ruled line, or else in the first zone; rows `below` may be in the table.
+        The table has the zones from `start` to before `end`. Its header is in the zone above them, or else in
+        the first of them. The rows `below` them may be in the table, too.
         """
         bands = self.zones[start:end]
         rows = [row for band in bands for row in band]
         nearest_first = self.zones[start - 1][::-1]
         above = self._rows_beyond(rows, nearest_first, require_full=True)[::-1]  # from the top again
-        # Below a zone that may be a header, the first row of the table may have empty cells.
+        # A lone zone may be the header; then the first row below it may have empty cells.
         may_be_header = len(bands) == 1 and len(rows) <= _MOST_HEADER_ROWS and not above
         if further := self._rows_beyond(rows, below, require_full=not may_be_header):
             bands = [*bands, further]
