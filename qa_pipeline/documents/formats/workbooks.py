@@ -148,7 +148,7 @@ def _read_ods_table(table: "_Element", writer: odt.Markup, settings: DocumentSet
         first_column = 0
         for cell in row.iterchildren(f"{odt.TABLE}table-cell", f"{odt.TABLE}covered-table-cell"):
             bottom = first_row + _number(cell, "rows-spanned") - 1
-            right = first_column + _number(cell, "columns-spanned") - 1
+            right = first_column + min(_number(cell, "columns-spanned"), _LAST_COLUMN) - 1
             if bottom > first_row or right > first_column:
                 sheet.merged.append((first_row, first_column, bottom, right))
             text = _ods_text(cell, writer)

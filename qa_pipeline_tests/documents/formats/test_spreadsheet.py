@@ -173,3 +173,8 @@ def test_raised_and_struck_out_text_in_open_document_cells_keeps_its_meaning() -
     parsed = parse(zip_bytes({"content.xml": ODS}))
     assert [block.text for block in parsed.blocks] == ["A", "10^6 per ml | 499"]
     assert left_out(parsed) == {"deleted_text": (1, 3)}
+
+
+def test_a_cell_over_a_billion_columns_is_read_in_as_many_as_a_sheet_has() -> None:
+    wide = ODS.replace("<table:table-cell>", '<table:table-cell table:number-columns-spanned="999999999">', 1)
+    assert "10^6 per ml" in text_of(zip_bytes({"content.xml": wide}))
