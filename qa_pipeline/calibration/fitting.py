@@ -189,7 +189,7 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
     later_shares = _error_shares(most_groups, target, 1 - confidence)  # of sequences that have not begun
     fewest_groups = min(later_shares)  # with fewer groups a threshold cannot pass
     testable = [candidate for candidate in candidates if candidate.groups >= fewest_groups]
-    passed, passed_error = None, 1 - confidence
+    passed, passed_error = None, 1 - confidence  # the whole error, until a test passes
     tests, sequence_error = 0, 0.0  # the error is 0 after a failure, until the next sequence begins
     for candidate in testable:
         beginning = [groups for groups in later_shares if groups <= candidate.groups]

@@ -70,7 +70,7 @@ def calibrate(
     rows = sum(file.items.height for file in files)
     sys.stderr.write(f"scoring {rows} rows of {', '.join(file.path.name for file in files)}\n")
     thresholds = fit(
-        Resources(load_settings(verification={"thresholds": None})),
+        Resources(load_settings(verification={"thresholds": None})),  # those of another model are refused
         files,
         target=target_precision,
         confidence=confidence,

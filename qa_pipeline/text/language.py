@@ -99,7 +99,7 @@ def _main_language(
             lengths[language] += len(segment)
     if declared is not None:
         contradicting = sum(code != declared and certainty >= _CERTAIN for code, certainty in identified)
-        if lengths[declared] or contradicting < _ENOUGH_TO_OVERRULE:  # one likely segment is enough
+        if lengths[declared] or contradicting < _ENOUGH_TO_OVERRULE:  # a likely segment confirms it
             return declared
     return max(lengths, key=lambda code: (lengths[code], code), default=UNDETERMINED)
 
