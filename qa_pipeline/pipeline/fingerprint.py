@@ -134,11 +134,11 @@ class BatchOutcome:
 
 def passed_outcome(batch: str, verdicts: pl.DataFrame, warnings: tuple[str, ...]) -> BatchOutcome:
     """Return the outcome of a batch that passes its blocking gates."""
-    gives_row = (pl.col("verdict") == "accepted") & pl.col("expected_verdict").is_null()
     if unjudged := unjudged_pairs(verdicts):
         pairs = "1 verified pair waits" if unjudged == 1 else f"{unjudged} verified pairs wait"
         advice = "record what people decide with qa-pipeline decide, and run again"
         return BatchOutcome(batch, "waiting", f"{pairs} for a judge; {advice}", warnings)
+    gives_row = (pl.col("verdict") == "accepted") & pl.col("expected_verdict").is_null()
     if not verdicts.filter(gives_row).height:
         return BatchOutcome(batch, "empty", NO_ROWS, warnings)
     return BatchOutcome(batch, "succeeded", failed_gates=warnings)
