@@ -66,13 +66,13 @@ def what_if(
     compared = []
     for batch in batches or stored_batches:
         frames = {name: read_table(layout.table(name, batch), STORED[name]) for name in INPUTS}
-        claims, pairs = decide_again(frames, settings.verification, settings.judging)
-        for counted, key, old, new in (
-            ("claims", "claim_id", frames["claim_verdicts"], claims),
-            ("pairs", "pair_id", frames["verdicts"], pairs),
+        new_claim_verdicts, new_verdicts = decide_again(frames, settings.verification, settings.judging)
+        for what, key, old, new in (
+            ("claims", "claim_id", frames["claim_verdicts"], new_claim_verdicts),
+            ("pairs", "pair_id", frames["verdicts"], new_verdicts),
         ):
             # a row for each claim or pair, with its old and its new verdict
-            verdicts = new.select(key, "reason", what=pl.lit(counted), new="verdict")
+            verdicts = new.select(key, "reason", what=pl.lit(what), new="verdict")
             compared.append(verdicts.join(old.select(key, old="verdict"), on=key, how="left").drop(key))
     counts = pl.concat(compared).group_by("what", "old", "new", "reason").agg(count=pl.len().cast(pl.Int64))
     return counts.sort("what", "old", "new", "reason")

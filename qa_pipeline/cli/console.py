@@ -54,7 +54,7 @@ def show(
     for name, value in (document if screen is None else screen).items():
         title, content = words(name), _as_rows(value)
         if content is None:
-            continue
+            continue  # an unset value has no line
         if not isinstance(content, list | tuple):
             print_line(f"{title}: {_cell(content)}")
         elif content and isinstance(content[0], Mapping):  # rows of a table

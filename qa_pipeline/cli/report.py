@@ -37,7 +37,7 @@ def show_outcomes(
     """
     summary = report(layout, [outcome.batch for outcome in outcomes])
     has_passed = all(outcome.passed for outcome in outcomes)
-    # a batch that passed has no error, NO_ROWS, or that pairs wait; an unchanged batch keeps its error
+    # the error of a passed batch is None, NO_ROWS or that pairs wait; an unchanged batch keeps its error
     is_waiting = any(outcome.error not in (None, NO_ROWS) for outcome in outcomes)
     has_rows = _sum(summary, "examples") > 0
     code = OK if has_passed and (has_rows or is_waiting) else FAILED

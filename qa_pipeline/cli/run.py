@@ -104,7 +104,7 @@ def _run_trial(
     drawn = sorted(batches, key=hash_text)[: min(count, MOST_TRIED)]  # random, but always the same
     outcomes = []
     for number, batch in enumerate(drawn):
-        chunks = (count + number) // len(drawn)  # an equal part of the count; the parts sum to it
+        chunks = (count + number) // len(drawn)  # 10 chunks in 3 batches: 3, 3, 4
         generation = settings.generation.model_copy(update={"max_chunks": chunks})
         stores = Layout(settings.out, settings.cache).stores  # those of a full run
         changes = {"generation": generation, "out": settings.out / "try", "cache": stores}

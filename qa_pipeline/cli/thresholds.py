@@ -70,7 +70,7 @@ def calibrate(
     rows = sum(file.items.height for file in files)
     sys.stderr.write(f"scoring {rows} rows of {', '.join(file.path.name for file in files)}\n")
     thresholds = fit(
-        Resources(load_settings(verification={"thresholds": None})),
+        Resources(load_settings(verification={"thresholds": None})),  # those of another model are refused
         files,
         target=target_precision,
         confidence=confidence,
@@ -133,7 +133,6 @@ def monitor(
     alert_list = alerts_of(levels, drift, first)
     if alerts is not None:
         write_bytes(alerts, "".join(f"{json.dumps(alert)}\n" for alert in alert_list).encode())
-    # `levels` has a row per limit of a metric, and day or hour; `hour` is null in the row of a day
     document: dict[str, Any] = {
         "days": rows["day"].n_unique(),
         "rows": rows.height,
@@ -144,6 +143,7 @@ def monitor(
         "alerts": alert_list,
     }
     counts = {name: document[name] for name in ("days", "rows", "scored_now", "left_out", "since")}
+    # `levels` has a row per limit of a metric, and day or hour; `hour` is null in the row of a day
     limits = [{name: row[name] for name in _COLUMNS} for row in document["levels"] if row["hour"] is None]
     messages = [alert["message"] for alert in alert_list]
     screen = {**counts, "limits": limits, "alert": messages, "alerts": len(alert_list)}

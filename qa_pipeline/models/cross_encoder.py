@@ -117,8 +117,8 @@ class EntailmentModel(ModelFolder):
         for rows in batches_of_one_length(lengths, batch_size=lambda length: _BATCH_TOKENS // length):
             batch = [pairs[row] for row in rows]
             with RowBlocks():
-                rated = model.predict(batch, batch_size=len(batch), activation_fn=torch.nn.Identity())
-            logits[rows] = np.asarray(rated, dtype=np.float32).reshape(len(batch), -1)
+                predicted = model.predict(batch, batch_size=len(batch), activation_fn=torch.nn.Identity())
+            logits[rows] = np.asarray(predicted, dtype=np.float32).reshape(len(batch), -1)
         return logits
 
     @cached_property

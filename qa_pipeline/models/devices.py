@@ -78,7 +78,7 @@ def single_threaded_workers() -> ThreadPoolExecutor:
     workers = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
     all_started = Barrier(threads)  # threads wait here, so that the pool starts all of them
     list(workers.map(lambda _: all_started.wait(), range(threads)))
-    # The setting is per thread, but later threads inherit it.
+    # The workers keep their single thread; this restores the number that later threads inherit.
     torch.set_num_threads(threads)
     return workers
 

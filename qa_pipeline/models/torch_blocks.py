@@ -46,8 +46,8 @@ def in_blocks(layer: Layer, values: torch.Tensor, *args: Any, **kwargs: Any) -> 
     `layer` is called with a block of rows, `args` and `kwargs`. All axes of `values` but the last are rows.
     """
     rows = values.reshape(-1, values.shape[-1])
-    done = [layer(block, *args, **kwargs)[:height] for block, height in _blocks(rows)]  # without padding
-    result = done[0] if len(done) == 1 else torch.cat(done)
+    outputs = [layer(block, *args, **kwargs)[:height] for block, height in _blocks(rows)]  # without padding
+    result = outputs[0] if len(outputs) == 1 else torch.cat(outputs)
     return result.view(*values.shape[:-1], result.shape[-1])
 
 

@@ -199,7 +199,7 @@ def find_drift(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _compared(rows: pl.DataFrame, metric: str, reference: Floats) -> dict[str, Any]:
-    """Compare the scores of a day with the reference, with a test if both have enough rows."""
+    """Compare a day with the reference, in columns of `DRIFT`; `ks` and `p` need enough rows of both."""
     from scipy.stats import ks_2samp
 
     values = rows[metric].drop_nulls().sort().to_numpy()  # sorted, so that sums are reproducible

@@ -68,7 +68,7 @@ class Logs:
             name = str(_plain(file.name))
             try:
                 for line in json_lines(file, self._limits):
-                    row = _request(line)
+                    row = _request(line)  # or its fault
                     if not isinstance(row, Fault) and row["id"] in rows:
                         row = Fault("duplicate_id", f"id {row['id'][:80]!r} occurs in an earlier row")
                     if isinstance(row, Fault):

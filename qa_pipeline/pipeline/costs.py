@@ -88,7 +88,7 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame) -> CostSummary:
 def _stages(calls: pl.DataFrame, currency: str | None) -> pl.DataFrame:
     """Return a row per stage in pipeline order, and a row for the total."""
     cost = pl.col("cost")
-    # null if no cost is known; without a currency, since several cannot be summed
+    # null if no cost is known, or if several currencies cannot be summed
     cost_sum = pl.when(cost.is_not_null().any()).then(cost.sum()) if currency else pl.lit(None, pl.Float64)
     figures = [
         pl.len().cast(pl.Int64).alias("calls"),
@@ -167,13 +167,13 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
 def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
     """Return the hosted model of each role, in the order of stages."""
     llm, generation, verification = settings.llm, settings.generation, settings.verification
-    round_trip = verification.round_trip or generation.hop_share > 0
+    asks_again = verification.round_trip or generation.hop_share > 0  # two-hop pairs are always asked again
     verifier_roles: dict[Role, bool] = {  # True if a run asks it
         "validate": generation.enable_reference_validation,
         "guard": generation.guard.asks_a_model,
         "split": verification.split_claims != "rules",
         "verify": True,
-        **dict.fromkeys(("solve", "compare"), round_trip),
+        **dict.fromkeys(("solve", "compare"), asks_again),
     }
     models: dict[Role, ModelSettings] = dict.fromkeys(("questions", "standalone", "answer"), llm.generator)
     models |= {role: llm.reviewer("verifier") for role, is_asked in verifier_roles.items() if is_asked}
@@ -190,8 +190,9 @@ def _expected_calls(
     generation, llm, top_k = settings.generation, settings.llm, settings.retrieval.top_k
     chunks = cut_documents(resources, read_batch(StageRun(resources, batch)))
     earlier = read_earlier(layout.table(QUESTIONS.name, batch), QUESTIONS)
-    any_model = () if earlier is None else tuple(earlier["model"].unique())  # the estimate builds no model
-    kept_questions = still_valid(earlier, chunks, generation, llm, any_model)
+    # questions of every model count as valid, since the estimate builds none to compare with
+    known_models = () if earlier is None else tuple(earlier["model"].unique())
+    kept_questions = still_valid(earlier, chunks, generation, llm, known_models)
     requests = plan_requests(chunks, kept_questions, generation, llm, batch=batch, links=link_chunks(chunks))
     existing_pairs = read_pairs_beside(batch_files(resources, batch))
     planned_questions = sum(request.limit for request in requests)
@@ -218,9 +219,9 @@ def _call_counts(settings: Settings, questions: float, pairs: float) -> dict[Rol
     generation, verification = settings.generation, settings.verification
     # the first draft is written with its question if the model is asked for both at once
     first_draft_calls = REDRAFTED if answered_at_once(generation, settings.llm) else 1
-    judged = JUDGED * pairs
-    two_hop = judged * generation.hop_share
-    round_trips = judged if verification.round_trip else two_hop
+    verified = JUDGED * pairs  # those that pass source verification: each is judged
+    two_hop = verified * generation.hop_share
+    round_trips = verified if verification.round_trip else two_hop
     has_canaries = settings.canaries.enabled and pairs > 0
     # good canaries are pairs of the batch, which the judge reads anyway
     model_canaries, judge_canaries = (MODEL_CHUNKS, JUDGED_PAIRS - JUDGED_GOOD) if has_canaries else (0, 0)
@@ -232,5 +233,5 @@ def _call_counts(settings: Settings, questions: float, pairs: float) -> dict[Rol
         "verify": VERIFIED * pairs + model_canaries,
         "solve": round_trips + 2 * two_hop,  # two-hop pairs also with each passage alone
         "compare": round_trips,
-        "judge": judged + judge_canaries,
+        "judge": verified + judge_canaries,
     }

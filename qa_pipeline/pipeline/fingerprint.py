@@ -134,12 +134,11 @@ class BatchOutcome:
 
 def passed_outcome(batch: str, verdicts: pl.DataFrame, warnings: tuple[str, ...]) -> BatchOutcome:
     """Return the outcome of a batch that passes its blocking gates."""
-    gives_row = (pl.col("verdict") == "accepted") & pl.col("expected_verdict").is_null()
-    unjudged = unjudged_pairs(verdicts)
-    if unjudged:
+    if unjudged := unjudged_pairs(verdicts):
         pairs = "1 verified pair waits" if unjudged == 1 else f"{unjudged} verified pairs wait"
         advice = "record what people decide with qa-pipeline decide, and run again"
         return BatchOutcome(batch, "waiting", f"{pairs} for a judge; {advice}", warnings)
+    gives_row = (pl.col("verdict") == "accepted") & pl.col("expected_verdict").is_null()
     if not verdicts.filter(gives_row).height:
         return BatchOutcome(batch, "empty", NO_ROWS, warnings)
     return BatchOutcome(batch, "succeeded", failed_gates=warnings)
@@ -205,8 +204,8 @@ def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome
     outcome, tombstone = finished.outcome, tombstone_of(layout, batch)
     if outcome.passed:  # a batch that was withdrawn since then must run again
         return replace(outcome, outcome="unchanged") if tombstone is None else None
-    would_fail_again = tombstone is not None and tombstone.reason == "gate_failed"
-    return outcome if would_fail_again else None  # only failures of gates are recorded
+    is_still_blocked = tombstone is not None and tombstone.reason == "gate_failed"
+    return outcome if is_still_blocked else None  # a failed batch is recorded only if a gate blocks it
 
 
 def note_finished(layout: Layout, outcome: BatchOutcome, fingerprint: str) -> None:

@@ -261,7 +261,7 @@ def _batch_row(batch: str, frames: Mapping[str, pl.DataFrame]) -> dict[str, obje
         "documents": frames["documents"].height,
         "parsed": frames["documents"].filter(pl.col("status") == "parsed").height,
         "chunks": frames["chunks"].height,
-        "sections": sections.filter(pl.col("status") != "repeated").height,  # that repeat no other text
+        "sections": sections.filter(pl.col("status") != "repeated").height,  # without repeats of earlier text
         "covered": sections.filter(pl.col("status") == "covered").height,
         **summarise(frames["verdicts"]),
         "accepted_unproved": accepted.join(by_similarity, on="pair_id", how="semi").height,

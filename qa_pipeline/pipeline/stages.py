@@ -308,7 +308,7 @@ def _judged_canaries(
     # canaries that should pass need all claims supported, even if accept_grounding is lower
     grounded = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=1.0)
     drawn = canaries.draw_judge_pairs(judging.with_evidence(grounded, claims, claim_verdicts), chunks)
-    pairs_to_judge = [canary.pair for canary in drawn if canary.pair]  # all; canaries of claims lack a pair
+    pairs_to_judge = [canary.pair for canary in drawn if canary.pair]  # all: only canaries of claims lack one
     passages = records.passages_by_id(chunks)
     assessed = judging.judge_rows(
         pairs_to_judge, passages, judge, settings.judging, llm=settings.llm, notify=run.notify

@@ -28,7 +28,7 @@ HOSTED_SECONDS, LOCAL_SECONDS = 120.0, 600.0
 
 def with_server(values: Any, group_fields: Collection[str]) -> Any:
     """Return a group of settings with a named server, such as ollama, replaced by openai and its address."""
-    if not isinstance(values, dict):  # validation reports it
+    if not isinstance(values, dict):  # absent, validated already, or reported by validation
         return values
     provider = values.get("provider")
     providers = (*get_args(Provider), *SERVERS)

@@ -55,7 +55,7 @@ class ObjectStore:
 
     def _type(self, path: str) -> str | None:
         try:
-            return str(self._call("info", path)["type"])
+            return str(self._call("info", path)["type"])  # file or directory
         except FileNotFoundError:
             return None
 

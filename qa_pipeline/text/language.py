@@ -99,7 +99,8 @@ def _main_language(
             lengths[language] += len(segment)
     if declared is not None:
         contradicting = sum(code != declared and certainty >= _CERTAIN for code, certainty in identified)
-        if lengths[declared] or contradicting < _ENOUGH_TO_OVERRULE:  # one likely segment is enough
+        has_likely_segment = lengths[declared] > 0  # a single one confirms the declared language
+        if has_likely_segment or contradicting < _ENOUGH_TO_OVERRULE:
             return declared
     return max(lengths, key=lambda code: (lengths[code], code), default=UNDETERMINED)
 

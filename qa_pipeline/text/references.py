@@ -117,10 +117,8 @@ class Sources:
     def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
         self._document_of_chunk: dict[str, str] = dict(chunks.select("chunk_id", "document_id").iter_rows())
         self._documents: dict[str, _Document] = {}
-        # document ids by each tail of their path (a/b/c.md, b/c.md, c.md), by each tail without file suffix,
-        # and by address
-        self._by_path: dict[str, list[str]] = defaultdict(list)
-        self._by_stem: dict[str, list[str]] = defaultdict(list)
+        self._by_path: dict[str, list[str]] = defaultdict(list)  # ids by tail: a/b/c.md, b/c.md, c.md
+        self._by_stem: dict[str, list[str]] = defaultdict(list)  # ids by tail without suffix: a/b/c, b/c, c
         self._by_address: dict[str, list[str]] = defaultdict(list)
         chunks_by_document: dict[str, list[_ChunkSpan]] = defaultdict(list)
         columns = ("document_id", "chunk_id", "char_start", "char_end")

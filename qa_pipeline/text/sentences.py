@@ -33,7 +33,7 @@ _CITATION = re.compile(rf"\[(?:{any_of_all('sources')}|ref|\^?c?\d)", re.IGNOREC
 _BEFORE_WORD = re.compile(r"\s*[\"'”’“‘»«›‹(\[{*_¿¡„‚–—\-]* ?")  # spaces, opening marks, and "– " in "– Yes"
 _WORD = re.compile(r"[^\W\d_][\w'’]{0,40}")
 _IDENTIFIER = re.compile(rf"[{SMALL}][\w.]{{0,60}}(?:_\w|\(\))")  # "max_size", "run()"
-_ENUMERATOR = re.compile(r"(?:[#\-*+•>(\s])*(?:\d{1,3}(?:\.\d{1,3}){0,4}|[A-Za-z]|[ivxlcIVXLC]{1,5})\.")
+_ENUMERATOR = re.compile(r"[#\-*+•>(\s]*(?:\d{1,3}(?:\.\d{1,3}){0,4}|[A-Za-z]|[ivxlcIVXLC]{1,5})\.")  # "- b."
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")  # "U.S" before its last stop
 _ROMAN = re.compile(r"[IVXLC]{1,6}")
 _NUMBER_LIKE = re.compile(r"[\d§]|[IVXLC]{1,6}\b|[A-Z]\b")  # "5", "§ 5", "IV", "B"
@@ -231,7 +231,7 @@ def _closing_fence(
     of open fences would be read to its end for each of them.
     """
     if len(mark) >= unclosed.get(mark[0], len(text) + 1):
-        return None
+        return None  # a line that closes this fence would have closed the shorter one
     for later in range(index + 1, len(lines)):
         line = text[slice(*lines[later])].strip()
         if len(line) >= len(mark) and line == mark[0] * len(line):
