@@ -99,9 +99,9 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
     sides = {"below": settings.alerts.below, "above": settings.alerts.above}
     limits = [(side, metric, limit) for side in sides for metric, limit in sides[side].items()]
     # a metric that was never scored has levels without rows
-    unscored = [pl.lit(None, pl.Float64()).alias(name) for _, name, _ in limits if name not in rows.columns]
+    unscored = {metric: pl.lit(None, pl.Float64()) for _, metric, _ in limits if metric not in rows.columns}
     ordered = rows.sort("day", "time", "id", nulls_last=True)
-    ordered = ordered.with_columns(*unscored, hour=pl.col("time").dt.hour())
+    ordered = ordered.with_columns(**unscored, hour=pl.col("time").dt.hour())
     levels: list[dict[str, Any]] = []
     for side, metric, limit in limits:
         is_hourly = metric in HOURLY

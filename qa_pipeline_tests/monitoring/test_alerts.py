@@ -115,6 +115,8 @@ def test_figures_mostly_decided_by_rules_raise_alerts() -> None:
 
 def test_a_limit_of_a_metric_without_scores_is_shown_as_not_enough_rows() -> None:
     assert states(scored_rows([[1.0] * 30]), limits(below={"grounding": 0.8})) == ["not enough rows"]
+    both = limits(below={"grounding": 0.8}, above={"grounding": 0.99})
+    assert states(scored_rows([[1.0] * 30]), both) == ["not enough rows"] * 2
 
 
 def test_the_limits_are_those_of_the_specification() -> None:
