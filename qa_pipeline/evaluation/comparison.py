@@ -62,7 +62,7 @@ def compare_paired(
     sums = group_sums(both.select("group", *differences), names)
     ranges = [current.metrics[name].range for name in names]
     # a difference is at most as large as the range of its metric
-    widest = np.array([np.inf if high is None else high - low for low, high in ranges])
+    widest = np.array([np.inf if greatest is None else greatest - least for least, greatest in ranges])
     low, high = (np.clip(end, -widest, widest) for end in statistics.t_bounds(sums))
     p_values = statistics.t_p(sums)
     metrics = {}

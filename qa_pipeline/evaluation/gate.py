@@ -75,7 +75,7 @@ class GoldenRow(LabelledRow):
 
     @classmethod
     def from_values(cls, values: Row) -> Row:
-        """Return the fields of a row; its ground truth, or else its reference, only sets `must_refuse`.
+        """Return the fields of a row; its ground truth or reference decides `must_refuse` unless stated.
 
         A ground truth is an answer, or a mapping such as {"answer": "14 days", "must_refuse": False}.
         """
@@ -259,7 +259,7 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
     if metric["lost"] > limit * rows_before:
         detail = f"{metric['lost']} of {rows_before} rows that the baseline knew are unknown now"
         yield {"kind": "unknown", **facts, "outcome": FAILED, "detail": detail, **figures}
-    if not metric["rows"]:
+    if not metric["rows"]:  # without a row known in both runs there are no means
         return
     relative_gain, low, high = metric["relative"], metric["low"], metric["high"]
     change = "" if relative_gain is None else f" (gain {relative_gain:+.1%})"

@@ -134,17 +134,17 @@ def read_file(path: Path, kind: type[LabelledRow], limits: Limits = LIMITS) -> L
 
 def usable_rows(file_rows: Iterable[FileRow], kind: type[LabelledRow], path: Path) -> Labelled:
     """Return the usable rows of a file; other rows, and rows with an earlier id, are counted by reason."""
-    frames, block, ids, faults = [], list[Row](), set[str](), dict[str, Row]()
+    frames, block, ids = [], list[Row](), set[str]()
+    left_out: dict[str, Row] = {}  # a row of LEFT_OUT for each reason
     for index, file_row in enumerate(file_rows):
-        row = check(file_row.value, kind)
+        row = check(file_row.value, kind)  # or a fault
         if not isinstance(row, Fault):
             row["id"] = row.get("id") or str(index)
             if row["id"] in ids:
                 row = Fault("duplicate_id", f"id {row['id']!r} occurs in an earlier row")
         if isinstance(row, Fault):
-            first = {"reason": row.reason, "detail": row.detail, "first_row": file_row.number}
-            fault = faults.setdefault(row.reason, {"file": path.name, **first, "rows": 0})
-            fault["rows"] += 1
+            first_fault = {"reason": row.reason, "detail": row.detail, "first_row": file_row.number}
+            left_out.setdefault(row.reason, {"file": path.name, **first_fault, "rows": 0})["rows"] += 1
             continue
         ids.add(row["id"])
         block.append({"file": path.name, **row, "dataset": row.get("dataset") or path.stem})
@@ -152,13 +152,12 @@ def usable_rows(file_rows: Iterable[FileRow], kind: type[LabelledRow], path: Pat
             frames.append(pl.DataFrame(block, schema=kind.columns))
             block.clear()
     if not ids:
-        problems = [f"row {fault['first_row']}: {fault['detail']}" for fault in faults.values()]
+        problems = [f"row {fault['first_row']}: {fault['detail']}" for fault in left_out.values()]
         problem = f" that can be used; {problems[0]}" if problems else "; name a file of labelled items"
         raise InputError(f"{path} has no rows{problem}")
     frames.append(pl.DataFrame(block, schema=kind.columns))
     # in one chunk, since blocks of nested columns take several times their size
-    items = pl.concat(frames, rechunk=True)
-    return Labelled(items, pl.DataFrame(list(faults.values()), schema=LEFT_OUT))
+    return Labelled(pl.concat(frames, rechunk=True), pl.DataFrame([*left_out.values()], schema=LEFT_OUT))
 
 
 def check(values: Any, kind: type[LabelledRow]) -> Row | Fault:

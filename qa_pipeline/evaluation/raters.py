@@ -115,7 +115,7 @@ def rating_figures(
 
 
 def fleiss_kappa(rows: pl.DataFrame) -> float | None:
-    """Return Fleiss' kappa over items with two ratings or more; None if it is undefined.
+    """Return Fleiss' kappa of `RATINGS`, over items with two ratings or more; None if it is undefined.
 
     The shares of each item count equally, whatever its number of ratings (Fleiss 1971; Gwet 2014).
     """
@@ -123,7 +123,7 @@ def fleiss_kappa(rows: pl.DataFrame) -> float | None:
     if not compared.height:
         return None
     table = compared.pivot("rating", index="item", values="annotator", aggregate_function="len")
-    counts = table.drop("item").fill_null(0).to_numpy().astype(np.float64)  # a row per item
+    counts = table.drop("item").fill_null(0).to_numpy().astype(np.float64)  # items × categories
     totals = counts.sum(axis=1, keepdims=True)
     # the mean share of equal pairs among the pairs of ratings of an item
     agreement = float(((counts * (counts - 1)) / (totals * (totals - 1))).sum(axis=1).mean())

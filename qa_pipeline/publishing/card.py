@@ -46,7 +46,6 @@ _MAKERS = (
     ("judged", "assessments", pl.col("judge"), _PROMPT),
 )
 """Tasks of models: role, table, and expressions of the table's columns for model and prompt."""
-Key = tuple[Any, ...]
 
 
 class CardFacts:
@@ -55,7 +54,7 @@ class CardFacts:
     def __init__(self) -> None:
         self._values = {name: Counter[Any]() for name in _FACT_VALUES}  # rows by value
         # by the keys of a line of the card, such as ("judged", MODEL, PROMPT) for made_by
-        self._counts = {name: Counter[Key]() for name in ("canaries", "made_by", "masked")}
+        self._counts = {name: Counter[tuple[Any, ...]]() for name in ("canaries", "made_by", "masked")}
         self._licences = Counter[str]()  # documents by licence
         self._prompts: set[str] = set()
 

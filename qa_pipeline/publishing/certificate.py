@@ -1,7 +1,6 @@
 """Audits: draw rows of a release for people to label, and bound the share of wrong rows.
 
-Rows are ranked by the hash of seed and id, and a sample is the first rows. So everybody draws the same rows
-for the same seed.
+A sample is the first rows by the hash of seed and id, so that everybody draws the same rows for a seed.
 """
 
 import heapq

@@ -89,7 +89,7 @@ def _publish(resources: Resources, folder: Path) -> Release:
     counts, facts = _write_rows(folder, resources, candidates, selection)
     files = sorted(folder.rglob("*.*"))  # names of folders have no dot
     # rows by main document, whatever their batch
-    by_document = counts.group_by("split", "sha256", "document").agg(pl.col("rows").sum())
+    by_document = counts.group_by("split", "sha256", path="document").agg(pl.col("rows").sum())
     manifest = Manifest(
         format=FORMAT,
         version=version,
@@ -100,9 +100,7 @@ def _publish(resources: Resources, folder: Path) -> Release:
         batches=_summed(counts, "batch"),
         batches_left_out=candidates.left_out,
         rows_left_out=rows_left_out,
-        unsatisfied=splits.shortcomings(
-            by_document.select("split", "rows", path="document"), settings.release.splits
-        ),
+        unsatisfied=splits.shortcomings(by_document, settings.release.splits),
         settings=_deciding_settings(settings),
         facts=facts.document() | {"lacking": candidates.lacking},
     )

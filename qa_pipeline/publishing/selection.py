@@ -230,8 +230,7 @@ def _extend_key_splits(
     row_key_splits = keys.join(split_of_items, on="item").select("key", "split")
     heads = groups.select(pl.col("head").alias("key"), "head").unique()  # a head belongs to its own group
     members = pl.concat([groups, heads])
-    # a document without rows gets the split of its group's rows, the first by name if earlier releases have
-    # put these rows into several splits
+    # a document without rows gets the split of its group's rows, the first by name if they are in several
     group_splits = members.join(row_key_splits, on="key").group_by("head").agg(pl.col("split").min())
     member_key_splits = members.join(group_splits, on="head").select("key", "split")
     # the first split of a key counts: that of an earlier release, then that of a row

@@ -2,13 +2,11 @@
 
 Rows that share a key, or whose documents are near duplicates, form a component that goes into a single split.
 Keys of the previous release keep their split, so that rows do not move as the corpus grows. A new row that
-would join two splits is left out. New components are assigned in random order (by a hash of their least key),
-language by language.
+would join two splits is left out. New components are assigned at random (by a hash of their least key).
 
 A question has two keys: its words as written, and the stems of its content words. So "Which valve protects
 the boiler?" and "The boiler is protected by which valve?" share a key. A key is a 64-bit hash. Two different
-texts share a hash about once in ten million releases of a million rows. The only effect is that two rows are
-kept together.
+texts share a hash about once in ten million releases of a million rows, which only keeps two rows together.
 """
 
 import hashlib
@@ -16,7 +14,7 @@ import itertools
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +47,7 @@ _AT_ONCE = 200
 _DOCUMENT = "document:{}"
 """Text of the key of a document; prefixes keep keys of different kinds apart."""
 _WORD = re.compile(r"\w+(?:[-./:]\w+)*")
+_ALL_LANGUAGES = "all"
 
 
 def codes(texts: Iterable[str]) -> pl.Series:
@@ -210,8 +209,8 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
     Items that share a key never end in different splits.
 
     Args:
-        keys: an ITEM_KEYS frame. Items below the number of languages are rows, and further items keep keys
-            together. `earlier_split` is the key's split in an earlier release, or null.
+        keys: an ITEM_KEYS frame. An item is the index of a row; higher numbers are pairs of documents, which
+            keep their keys together. `earlier_split` is the key's split in an earlier release, or null.
         languages: language of each row.
         shares: relative share of each split; a split with 0 gets no new rows.
     """
@@ -259,60 +258,70 @@ def _components(keys: pl.DataFrame) -> pl.Series:
 
 
 def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
-    """Return each component's split: its lowest earlier split, or a split that lacks rows of its language.
+    """Return the split of each component, an index of `shares`; its lowest earlier split, if it has one.
 
-    A component that would fill over half of each other split goes to the largest split. A split with too few
-    components returns its new ones to the largest split. Splits are indices of `shares`.
+    A new component goes to a split that lacks rows of its language. If it fits none, or if its split gets too
+    few components, it goes to the largest split.
     """
     largest = int(np.argmax(shares))
-    targets = _target_rows(components["rows"], shares, largest)
-    all_rows = int(components["rows"].sum())
-    rows_of: dict[str | None, int] = {None: all_rows}  # by language; None is all languages
-    rows_of |= dict(components.group_by("language").agg(pl.col("rows").sum()).iter_rows())
-    splits: list[int | None] = components["lowest_earlier"].to_list()
-    kept = [(component, split) for component, split in enumerate(splits) if split is not None]
-    new = [component for component, split in enumerate(splits) if split is None]
-    sizes, languages = components["rows"].to_list(), components["language"].to_list()
-    rows_in, components_in = Counter[tuple[int, str | None]](), Counter[int]()
-
-    def count(component: int, split: int) -> None:
-        """Count the rows of a component in its split."""
-        components_in[split] += 1
-        rows_in[split, languages[component]] += sizes[component]
-        rows_in[split, None] += sizes[component]  # all languages
-
-    def assign(component: int, language: str | None, allowed: Iterable[int]) -> None:
-        """Assign a component, if it fits, to the split that lacks most of its target in a language."""
-        rows = sizes[component]
-        # the target in a language is the target times its share of all rows; None is all languages
-        lacking_rows = {
-            split: targets[split] * rows_of[language] / all_rows - rows_in[split, language]
-            for split in allowed
-            if rows * FEWEST_COMPONENTS <= targets[split]  # it fills at most half of the split
-        }
-        split = max(lacking_rows, key=lambda split: lacking_rows[split] / targets[split], default=None)
-        # with more than twice the lacking rows, the split would exceed its target by more than it lacks now
-        if split is not None and rows <= 2 * lacking_rows[split]:
-            splits[component] = split
-            count(component, split)
-
-    def small_splits() -> list[int]:
-        return [split for split in targets if components_in[split] < FEWEST_COMPONENTS]
-
-    for component, split in kept:
-        count(component, split)
+    drawing = _Drawing(components, _target_rows(components["rows"], shares, largest))
+    new = [component for component, split in enumerate(drawing.split_of) if split is None]
     hashes = codes(str(key) for key in components["least_key"].gather(new)).to_list()
     order = [component for _, component in sorted(zip(hashes, new, strict=True))]  # random, always the same
     for component in order:
-        assign(component, languages[component], targets)
-    unassigned = [component for component in order if splits[component] is None]
-    for component in unassigned:  # splits with too few components take components of any language
-        assign(component, None, small_splits())
-    dissolved = small_splits()
+        drawing.assign_if_fits(component, drawing.targets, drawing.language_of[component])
+    for component in order:  # splits with too few components take components of any language
+        if drawing.split_of[component] is None:
+            drawing.assign_if_fits(component, drawing.small_splits(), _ALL_LANGUAGES)
+    dissolved = drawing.small_splits()
     for component in new:
-        if splits[component] in dissolved:
-            splits[component] = largest
-    return [largest if split is None else split for split in splits]
+        if drawing.split_of[component] in dissolved:
+            drawing.split_of[component] = largest
+    return [largest if split is None else split for split in drawing.split_of]
+
+
+class _Drawing:
+    """Components, numbered as in their frame, and the splits (indices of shares) they are assigned to."""
+
+    def __init__(self, components: pl.DataFrame, targets: Mapping[int, float]) -> None:
+        self.targets = targets  # rows that each split but the largest should get
+        # of each component: its split, unless it is new, its rows, and its main language
+        self.split_of: list[int | None] = components["lowest_earlier"].to_list()
+        self._rows_of: list[int] = components["rows"].to_list()
+        self.language_of: list[str] = components["language"].to_list()
+        by_language = components.group_by("language").agg(pl.col("rows").sum())
+        self._rows_in = {_ALL_LANGUAGES: sum(self._rows_of), **dict(by_language.iter_rows())}  # by language
+        # of assigned components: rows by split and language, and number by split
+        self._assigned_rows, self._assigned_components = Counter[tuple[int, str]](), Counter[int]()
+        for component, split in enumerate(self.split_of):
+            if split is not None:
+                self._assign(component, split)
+
+    def _assign(self, component: int, split: int) -> None:
+        self.split_of[component] = split
+        self._assigned_components[split] += 1
+        for language in (self.language_of[component], _ALL_LANGUAGES):
+            self._assigned_rows[split, language] += self._rows_of[component]
+
+    def assign_if_fits(self, component: int, splits: Iterable[int], language: str) -> None:
+        """Assign a component to the split that lacks most of its target in a language, if it fits."""
+        rows = self._rows_of[component]
+        # at most half of a split, so that other components fit beside it
+        roomy = [split for split in splits if rows * FEWEST_COMPONENTS <= self.targets[split]]
+        lacking_rows = {split: self._lacking_rows(split, language) for split in roomy}
+        split = max(roomy, key=lambda split: lacking_rows[split] / self.targets[split], default=None)
+        # a larger component would exceed the target by more rows than the split lacks without it
+        if split is not None and rows <= 2 * lacking_rows[split]:
+            self._assign(component, split)
+
+    def _lacking_rows(self, split: int, language: str) -> float:
+        """Return the rows that a split lacks in a language; a language has its share of the target."""
+        target = self.targets[split] * self._rows_in[language] / self._rows_in[_ALL_LANGUAGES]
+        return target - self._assigned_rows[split, language]
+
+    def small_splits(self) -> list[int]:
+        """Return the splits with a target that have too few components."""
+        return [split for split in self.targets if self._assigned_components[split] < FEWEST_COMPONENTS]
 
 
 def _target_rows(sizes: pl.Series, shares: Sequence[float], largest: int) -> dict[int, float]:
@@ -343,8 +352,7 @@ def shortcomings(documents: pl.DataFrame, splits: Iterable[str]) -> list[str]:
     """
     counts = dict(documents.group_by("split").agg(pl.col("rows").sum()).iter_rows())
     problems = []
-    empty = [name for name in splits if not counts.get(name)]
-    if empty:
+    if empty := [name for name in splits if not counts.get(name)]:
         problems.append(
             f"there is no {' and no '.join(empty)} split: rows of {documents.height} documents are too few "
             "or too unequal, since no split may rest on one document; add documents, or remove it from "

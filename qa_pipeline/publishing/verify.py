@@ -49,7 +49,6 @@ from qa_pipeline.text import references
 NO_SOURCES = "it has no texts: neither quotes nor near duplicates can be checked"
 _MOST_BLOCKS = 4
 """Row groups of documents that are kept in memory; neighbouring rows tend to cite neighbouring documents."""
-_ROLES = ["system", "user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ def verify_release(folder: Path) -> list[Check]:
         with local_copy(folder) as copy:
             return _checks(copy, manifest)
     except (OSError, pl.exceptions.PolarsError, pa.ArrowException) as error:
-        if getattr(error, "errno", None) is None:  # such as damaged pages of a table
+        if getattr(error, "errno", None) is None:  # not from the system: damaged pages of a table
             return [Check("schema", len(manifest.splits), (f"a table cannot be read: {error}",))]
         raise StorageError(
             f"{folder} was not checked: {error}; free space in {tempfile.gettempdir()}, or set TMPDIR"
@@ -155,8 +154,7 @@ class _Texts:
 
     def __init__(self, file: Path) -> None:
         # keys of all documents, and the row group of each key
-        parts = row_groups(file, ["content_sha256"])
-        groups = [splits.document_keys(part["content_sha256"]) for part in parts]
+        groups = [splits.document_keys(part.to_series()) for part in row_groups(file, ["content_sha256"])]
         self.keys = pl.concat([pl.Series([], dtype=pl.UInt64()), *groups]).to_numpy()
         self._groups = np.repeat(np.arange(len(groups), dtype=np.int32), [len(keys) for keys in groups])
         self._opened = pq.ParquetFile(file)
@@ -196,8 +194,7 @@ class _Rows:
             "messages": self._message_problems,
             "splits": self._split_problems,
         }
-        problems: dict[str, list[str]] = {name: [] for name in row_checks}
-        problems["formats"] = []
+        problems: dict[str, list[str]] = {name: [] for name in (*row_checks, "formats")}
         pair_codes = [np.zeros(0, np.uint64)]
         for split in self._manifest.splits:
             for part in row_groups(self._folder / DATA / f"{split}.parquet"):
@@ -255,7 +252,7 @@ class _Rows:
         plain = with_numbers.str.replace_all(rf"[ \t]*{references.NUMBER_MARK.pattern}", "")
         allowed = rows.select(with_numbers=with_numbers.str.strip_chars(), plain=plain.str.strip_chars())
         for row, allowed_answers in zip(rows.iter_rows(named=True), allowed.iter_rows(), strict=True):
-            if [message["role"] for message in row["messages"]] != _ROLES:
+            if [message["role"] for message in row["messages"]] != ["system", "user", "assistant"]:
                 yield f"row {row['pair_id']} has other messages than system, user and assistant"
                 continue
             system, user, assistant = (message["content"] for message in row["messages"])

@@ -51,9 +51,9 @@ def find_refused(rows: list[Row], _setup: Setup) -> list[bool | None]:
 def find_relevance(rows: list[Row], setup: Setup) -> list[float | None]:
     """Return the mean cosine of the question to the questions that the judge asks back from the answer.
 
-    Without a judge, to the sentences of the answer. A noncommittal answer has 0.
+    Without a judge, to the sentences of the answer. A noncommittal answer (without a judge, a refusal) has 0.
     """
-    # the texts of each row to compare with its question: with [] its mean is 0, with None it is unknown
+    # of each row, to compare with its question: [] for a noncommittal answer, None if unknown
     texts: list[list[str] | None] = []
     if setup.judge is None:
         for row in rows:
@@ -62,18 +62,18 @@ def find_relevance(rows: list[Row], setup: Setup) -> list[float | None]:
     else:
         requests = [judge_request(row, "back_questions", BackQuestionsReply, setup) for row in rows]
         for reply in ask(requests, setup):
-            if reply is None or reply.noncommittal:
-                texts.append(None if reply is None else [])
-            else:
+            compared: list[str] | None = None
+            if reply is not None:
                 questions = [question for question in reply.questions if question.strip()]
-                texts.append(questions[:QUESTIONS] or None)
+                compared = [] if reply.noncommittal else questions[:QUESTIONS] or None
+            texts.append(compared)
     queries = (row["query"] for row in rows)
     vectors = TextVectors(chain(queries, *filter(None, texts)), setup.resources.embedder)
     relevances: list[float | None] = []
     for row, row_texts in zip(rows, texts, strict=True):
         cosines = vectors.cosines(row["query"], row_texts or ())
         mean = sum(cosines) / max(1, len(cosines))
-        relevances.append(None if row_texts is None else min(1.0, max(-1.0, mean)))
+        relevances.append(None if row_texts is None else min(1.0, max(-1.0, mean)))  # within rounding
     return relevances
 
 

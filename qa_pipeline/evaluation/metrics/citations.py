@@ -157,8 +157,8 @@ def _assigned(row: Row) -> list[tuple[Row, list[Row]]]:
 def _support(cited: Row, statements: list[Row], verified_alone: list[Verified]) -> Row:
     """Return the best score of a citation, such as {"score": 0.9, "proves": [0, 2], "decided_by": "rules"}.
 
-    `verified_alone` has each statement verified against the contexts of the citation alone. A statement with
-    evidence in these, or denied by a step or model, keeps its score of all contexts.
+    `verified_alone` has each statement verified against the contexts of the citation alone, or None if these
+    have no text. The statements themselves are verified against all contexts.
     """
     if not cited["exists"] or cited["quote_found"] is False:
         return {"score": 0.0, "proves": [], "decided_by": RULES}
@@ -166,11 +166,12 @@ def _support(cited: Row, statements: list[Row], verified_alone: list[Verified]) 
     for statement, verified in zip(statements, verified_alone, strict=True):
         if statement["verdict"] == "undecided" or not verified:
             continue
-        alone = verified[0]  # a statement is a single claim
         is_supported = statement["verdict"] == "supported"
-        has_cited_evidence = is_supported and statement["context"] in cited["contexts"]
-        is_denied = not is_supported and statement["decided_by"] not in SCORES_DECIDE
-        decision = statement if has_cited_evidence or is_denied else alone
+        if is_supported:
+            keeps_verdict = statement["context"] in cited["contexts"]  # its evidence is cited
+        else:
+            keeps_verdict = statement["decided_by"] not in SCORES_DECIDE  # a step or a model rejected it
+        decision = statement if keeps_verdict else verified[0]  # a statement is a single claim
         if is_supported and decision["verdict"] == "supported":
             support["proves"].append(statement["position"])
         if support["score"] is None or decision["score"] > support["score"]:
@@ -243,8 +244,8 @@ def annotated_citation_accuracy(row: Row) -> float | None:
     """Return the share of the claims with a citation that cite a document people annotated."""
     annotated = {*map(references.normalise_path, row["relevant_documents"])}
     # each mention of a citation counts as a claim, and an entry without a mark as a single claim
-    mentions = [(citation["document"], max(1, citation["mentions"])) for citation in row["cited"]]
-    if not mentions or not annotated or any(document is None for document, _ in mentions):
+    cited = [(citation["document"], max(1, citation["mentions"])) for citation in row["cited"]]
+    if not cited or not annotated or any(document is None for document, _ in cited):
         return None
-    correct = (count for document, count in mentions if references.normalise_path(document) in annotated)
-    return float(sum(correct) / sum(count for _, count in mentions))
+    correct = (claims for document, claims in cited if references.normalise_path(document) in annotated)
+    return float(sum(correct) / sum(claims for _, claims in cited))

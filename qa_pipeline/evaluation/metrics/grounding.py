@@ -133,8 +133,7 @@ def verify(
     a verifier or `setup.undecided` is unknown. With `compare_figures` a score never supports a statement
     whose figures or negations differ from its evidence. Failures of the splitter go to `setup.unsplit`.
     """
-    resources = setup.resources
-    settings = resources.settings
+    resources, settings = setup.resources, setup.resources.settings
     with_words = (text for text in texts if text and text.text.strip() and "".join(text.passages).strip())
     text_by_id = {text.statement_id: text for text in with_words}
     models = (resources.embedder, resources.entailment, setup.verifier, setup.splitter)
@@ -146,7 +145,7 @@ def verify(
             text = text_by_id.pop(statement_id)
             setup.unsplit[text.question, text.text] = reason
     claims = verified.claims_with_verdicts().filter(pl.col("pair_id").is_in([*text_by_id]))
-    claims = claims.with_columns(  # with the names of `Verified`
+    claims = claims.with_columns(  # with the names of `Verified`; pair_id is the statement_id of the text
         claim=pl.coalesce("self_contained", "text"), context="evidence_passage", quote="evidence_quote"
     )
     questions = [text.question for text in text_by_id.values()]
@@ -172,19 +171,20 @@ def _scored(claim: Row, origin: Statement, setup: Setup, compare_figures: bool) 
     scored_by, score, pair_score, is_enough = _scores(claim, claimed, evidence, second, setup)
     # a claim that says yes has nearly the score of one that says no
     is_polar = without_polar_word(claim["text"], origin.language)[1] is not None
-    stays_open = setup.verifier is not None or setup.undecided == "unknown" or is_polar
+    may_score_decide = setup.verifier is None and setup.undecided != "unknown" and not is_polar
     verdict, decided_by, reason = claim["verdict"], claim["decided_by"], claim["reason"]
     if verdict == "failed":  # the claim could not be checked, for example without evidence
         verdict = "undecided"
-    elif verdict == "undecided" and not stays_open:  # the score decides
+    elif verdict == "undecided" and may_score_decide:
         decided_by = scored_by
         verdict = "supported" if is_enough else "unsupported"
         reason = _difference(claim, claimed, evidence, second) if is_enough and compare_figures else None
         if reason is not None:  # a difference between the words overrules their score
             verdict = "contradicted" if reason == _OPPOSITE else "unsupported"
             decided_by = QUOTATION
-    if verdict != "undecided" and decided_by not in SCORES_DECIDE:
-        scored_by = decided_by  # the step that decided it
+    is_decided_by_step = verdict != "undecided" and decided_by not in SCORES_DECIDE
+    if is_decided_by_step:
+        scored_by = decided_by
         score = pair_score = float(verdict == "supported")
     decision = {"verdict": verdict, "decided_by": decided_by, "reason": reason}
     return claim | decision | {"score": score, "pair_score": pair_score, "scored_by": scored_by}
@@ -237,15 +237,14 @@ def _second_evidence(claimed: Reading, evidence: Reading, others: Sequence[str])
     """Return the sentence of other passages with most of the claimed words that the evidence lacks."""
     unproved, language = claimed.stem_set - evidence.stem_set, claimed.language
     sentences = (unit.reading for passage in others for unit in units_of("", passage, language))
-    empty = read("", language)
-    return max(sentences, key=lambda sentence: len(unproved & sentence.stem_set), default=empty)
+    return max(sentences, key=lambda sentence: len(unproved & sentence.stem_set), default=read("", language))
 
 
 @signal("contexts", "statements", decided_by=QUOTATION, judged=True)
 def find_contradictions(rows: list[Row], setup: Setup) -> list[list[bool | None] | None]:
     """Return for each context True if it contradicts the answer.
 
-    Without a judge it does if it denies a statement. That is a lower bound, and unknown if every statement
+    Without a judge, these are the contexts that deny a statement: a lower bound, and None if every statement
     is undecided.
     """
     if setup.judge is None:

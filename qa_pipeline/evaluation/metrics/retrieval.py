@@ -169,10 +169,11 @@ def context_precision(row: Row) -> float | None:
 @metric("relevant_sentences")
 def context_precision_ranked(row: Row) -> float | None:
     """Return 1 if the relevant passages come before all others, and less if they do not."""
-    if not row["relevant_sentences"] or any(None in flags for flags in row["relevant_sentences"]):
+    flags_of_passages = row["relevant_sentences"]  # for each passage, a flag for each sentence
+    if not flags_of_passages or any(None in flags for flags in flags_of_passages):
         return None
     precisions, relevant = [], 0  # precision at the rank of each relevant passage
-    for rank, flags in enumerate(row["relevant_sentences"], start=1):
+    for rank, flags in enumerate(flags_of_passages, start=1):
         if any(flags):
             relevant += 1
             precisions.append(relevant / rank)
