@@ -196,7 +196,7 @@ def _look_up(
     answered = [job for job in jobs if job.request_id in outcomes]
     shown = {(*job.request_id, document_id) for job in answered for document_id in job.request.documents}
     if not shown:
-        return outcomes, shown
+        return outcomes, set()
     stored = {(row[0], row[1], row[2]) for row in connection.execute(_FIND_DOCUMENTS, {"keys": keys})}
     return outcomes, shown - stored
 

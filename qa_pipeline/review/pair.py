@@ -174,7 +174,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     is_refusal = pair["coverage"] == "none"
     refusals = tables.optional(REFUSALS, batch).filter(is_pair) if is_refusal else REFUSALS.empty()
     evidence_ids = pl.concat([claims["evidence_chunk_id"], refusals["best_chunk_id"]]).drop_nulls()
-    chunk_ids = [*evidence_ids, *pair["passage_ids"]]
+    chunk_ids = [*evidence_ids, *pair["passage_ids"]]  # of all chunks on the page
     chunk_rows = tables.frame(CHUNKS, batch).filter(pl.col("chunk_id").is_in(chunk_ids))
     chunks = {chunk["chunk_id"]: chunk for chunk in typed_rows(chunk_rows, ChunkRow)}
     paths = dict(tables.frame(DOCUMENTS, batch).select("document_id", "path").iter_rows())

@@ -201,8 +201,8 @@ class Queue:
         self._pairs, self._decisions = pairs, decisions
         key = ("batch", "pair_id")
         decided = pl.concat([DECIDED.to_frame(), *(batch_rows.rows for batch_rows in decisions.values())])
-        columns = self._sorted.select(key).join(decided, on=key, how="left", maintain_order="left")
-        self._rows = self._sorted.with_columns(columns["decision"], columns["who"])
+        with_decisions = self._sorted.select(key).join(decided, on=key, how="left", maintain_order="left")
+        self._rows = self._sorted.with_columns(with_decisions["decision"], with_decisions["who"])
 
     def _read_if_changed(
         self,

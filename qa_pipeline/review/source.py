@@ -54,9 +54,9 @@ class PageFiles:
         with self._lock:
             self._content(document)  # raises an error if the file has changed
         batch, document_id = (quote(name, safe="") for name in (document["batch"], document["document_id"]))
-        path = f"/page/{batch}/{document_id}/{number}.png"
         span = {"start": evidence[0], "end": evidence[1]} if evidence else {}
-        return f"{path}?{urlencode({'of': document['content_sha256'] or '', **span})}"
+        query = urlencode({"of": document["content_sha256"] or "", **span})  # the hash, for browser caches
+        return f"/page/{batch}/{document_id}/{number}.png?{query}"
 
     def draw_page(self, document: DocumentRow, number: int, evidence: Span | None) -> bytes:
         """Return a page as PNG, with a span of its text highlighted."""
