@@ -36,7 +36,7 @@ def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: 
     evidence = evidence_passages(claims, claim_verdicts).select(
         "claim_id", chunk_id="evidence_chunk_id", document_id="evidence_document_id"
     )
-    cited = _citations(pairs, supported.join(evidence, on="claim_id"))
+    cited = _citations(pairs, supported.join(evidence, on="claim_id"))  # a row per citation
     is_resolved = pl.col("resolution").is_in(RESOLVED)
     exists = is_resolved | (pl.col("resolution") == "no_text")  # a file without text exists too
     proves = is_resolved & pl.col("proves")

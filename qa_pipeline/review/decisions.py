@@ -61,7 +61,8 @@ def decide(layout: Layout, batch: str, pair_id: str, form: Mapping[str, str], wh
         return Outcome(str(error), 400)
     except QAPipelineError as error:  # a folder that cannot be written, a full disk, damaged tables
         return Outcome(str(error), 500)
-    return Outcome(taken.problems.get(1), 409)  # the status counts only with a problem
+    problem = taken.problems.get(1)
+    return Outcome(problem, 409) if problem else Outcome()
 
 
 def _line(batch: str, pair_id: str, form: Mapping[str, str], who: str) -> DecisionLine:
@@ -102,7 +103,7 @@ class DecidedPair:
 
 
 def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair | None:
-    """Return the decisions about a pair, if the batch has it."""
+    """Return the decisions about a pair; None if the batch lacks it."""
     pairs, claims = (tables.frame(table, batch).filter(pair_id=pair_id) for table in (PAIRS, CLAIMS))
     if not pairs.height:
         return None
@@ -157,10 +158,10 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
     """
     problems, repeats = dict(file.problems), 0  # problem by number of the line
     taken: dict[str, list[DecisionColumns]] = {}
-    for batch_name, lines in _by_batch(layout, file, problems).items():
-        state = _read_state(layout, batch_name, {line.pair_id or "" for line in lines.values()})
-        fitting = _fitting_rows(batch_name, lines, state, problems)
-        lines_by_target = Counter((row["pair_id"], row["claim_id"]) for row in fitting.values())
+    for batch, lines in _by_batch(layout, file, problems).items():
+        state = _read_state(layout, batch, {line.pair_id or "" for line in lines.values()})
+        fitting = _fitting_rows(batch, lines, state, problems)
+        line_counts = Counter((row["pair_id"], row["claim_id"]) for row in fitting.values())
         rows: list[DecisionColumns] = []
         for number, row in fitting.items():
             pair = dict(state.pairs[row["pair_id"]])
@@ -169,7 +170,7 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
             is_current = current is not None and current["decision_id"] == row["decision_id"]
             is_recorded = row["decision_id"] in state.recorded_ids  # a file may be recorded twice
             is_undo = row["decision"] == REOPENED
-            if lines_by_target[target] > 1:
+            if line_counts[target] > 1:
                 several = f"several {file.unit}s decide the same pair or claim; none is recorded"
                 problems[number] = about_pair(pair, several)
             elif is_recorded and (is_current or is_undo):  # recording it again would change nothing
@@ -179,14 +180,14 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
             else:
                 rows.append({**row, "takes_back": current["decision_id"] if current and is_undo else None})
         if rows:
-            taken[batch_name] = rows
-    for name, rows in taken.items():
-        add_decisions(layout.decisions(name), rows, seen)
+            taken[batch] = rows
+    for batch, rows in taken.items():
+        add_decisions(layout.decisions(batch), rows, seen)
     return Taken(taken, repeats, dict(sorted(problems.items())))
 
 
 def _fitting_rows(
-    batch_name: str, lines: Mapping[int, DecisionLine], state: _BatchState, problems: dict[int, str]
+    batch: str, lines: Mapping[int, DecisionLine], state: _BatchState, problems: dict[int, str]
 ) -> dict[int, DecisionColumns]:
     """Return the lines that fit the present pairs as rows, and add a problem for each other line."""
     fitting: dict[int, DecisionColumns] = {}
@@ -196,7 +197,7 @@ def _fitting_rows(
         if pair is None or has_wrong_claim:
             problems[number] = about_pair(line.model_dump(), "its batch has no such pair or claim")
             continue
-        row = _row(_with_new_texts(line, pair), batch_name)
+        row = _row(_with_new_texts(line, pair), batch)
         problem = _misfit(row, state) or _changed_text(line, pair)
         if problem:
             problems[number] = about_pair(dict(pair), problem)
@@ -218,12 +219,12 @@ def _by_batch(layout: Layout, file: ReadFile, problems: dict[int, str]) -> dict[
     return batches
 
 
-def _read_state(layout: Layout, name: str, pair_ids: set[str]) -> _BatchState:
+def _read_state(layout: Layout, batch: str, pair_ids: set[str]) -> _BatchState:
     """Read these pairs of a batch, their claims, and the recorded decisions."""
     is_in_file = pl.col("pair_id").is_in([*pair_ids])
-    pairs = read_table(layout.table(PAIRS.name, name), PAIRS).filter(is_in_file)
-    claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).filter(is_in_file)
-    recorded = read_decisions(layout.decisions(name))
+    pairs = read_table(layout.table(PAIRS.name, batch), PAIRS).filter(is_in_file)
+    claims = read_table(layout.table(CLAIMS.name, batch), CLAIMS).filter(is_in_file)
+    recorded = read_decisions(layout.decisions(batch))
     unproved = claims.filter(pl.col("evidence_quote").is_null())
     decisions = typed_rows(standing(recorded), DecisionRow)
     return _BatchState(

@@ -228,7 +228,7 @@ def claim_views(
     """Yield the claims of a pair with their verdicts and evidence."""
     verdict_by_id = {row["claim_id"]: row for row in verdicts.iter_rows(named=True)}
     for number, claim in enumerate(claims.iter_rows(named=True), start=1):
-        row = verdict_by_id.get(claim["claim_id"], {})
+        row = verdict_by_id.get(claim["claim_id"], {})  # empty without a verdict
         verdict, reason = row.get("verdict", "undecided"), row.get("reason")
         step = row.get("decided_by", "no_step")
         differences = [] if verdict == SUPPORTED else _differences(claim, reason)
