@@ -72,10 +72,10 @@ def build_verdicts(
     coverage "none". Rows about pairs that are missing in `pairs` are ignored.
     """
     accept_grounding = verification.accept_grounding
-    grounds = ground_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
+    outcomes = ground_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
     open_ids = _open_without_model(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
     pair_decisions = applied(decisions, pairs, claims).filter(pl.col("claim_id").is_null())
-    facts = _gather(pairs, grounds, assessments, refusals, pair_decisions, round_trips).with_columns(
+    facts = _gather(pairs, outcomes, assessments, refusals, pair_decisions, round_trips).with_columns(
         _composite(judging), pl.col("pair_id").is_in(open_ids.implode()).alias("open_without_model")
     )
     rules = _rules(judging, reviewer_trust(canaries, "verifier"), reviewer_trust(canaries, "judge"))
@@ -108,7 +108,7 @@ def _open_without_model(
 
 def _gather(
     pairs: pl.DataFrame,
-    grounds: pl.DataFrame,
+    outcomes: pl.DataFrame,
     assessments: pl.DataFrame,
     refusals: pl.DataFrame,
     pair_decisions: pl.DataFrame,
@@ -127,7 +127,7 @@ def _gather(
     return join_by_pair(
         about_pairs,
         pair_decisions.select("pair_id", "decision", "explanation"),
-        grounds,
+        outcomes,
         assessments.select("pair_id", *SCORES, **{f"judge_{name}": name for name in renamed}),
         refusals.select("pair_id", refusal="outcome"),
         round_trips.select(*_TRIP, **{f"trip_{name}": name for name in renamed}),

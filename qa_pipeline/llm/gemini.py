@@ -284,4 +284,4 @@ def _problem(
         return reason, f"reply: {finish}" + (f"; {provider.CAP_ADVICE}" if reason == "truncated" else "")
     if text.strip():
         return None
-    return "empty", "the reply has no text" if candidate else "no candidate"
+    return "empty", ("the reply has no text" if candidate else "no candidate")

@@ -139,7 +139,7 @@ class ReplyStore:
         if not jobs:  # earlier flushes have processed them
             return
         try:
-            if any(job.outcome or job.calls for job in jobs):
+            if any(job.outcome or job.calls for job in jobs):  # the other jobs only look up
                 self.database.transact(partial(_store, jobs=jobs, now=time.time()))
             outcomes, new_documents = self.database.read(partial(_look_up, jobs=jobs))
             if new_documents:  # such as a copy of a document, whose equal passages find the stored replies
