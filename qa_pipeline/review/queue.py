@@ -152,11 +152,11 @@ class Queue:
         rows = self.rows()
         listed = matching(rows, filters)  # indices of rows, ascending
         is_pair = (pl.col("batch") == batch) & (pl.col("pair_id") == pair_id)
-        row_of_pair = rows.select(is_pair.arg_true()).to_series()
-        if not len(row_of_pair):
-            return Position(None, len(listed), 1, None, None)
-        index = int(listed.search_sorted(row_of_pair[0]))  # in the list, where the pair is or would be
-        is_listed = index < len(listed) and listed[index] == row_of_pair[0]
+        indices_of_pair = rows.select(is_pair.arg_true()).to_series()  # empty, or a single index
+        if not len(indices_of_pair):
+            return Position(number=None, total=len(listed), page=1, before=None, after=None)
+        index = int(listed.search_sorted(indices_of_pair[0]))  # in the list, where the pair is or would be
+        is_listed = index < len(listed) and listed[index] == indices_of_pair[0]
 
         def address(neighbour: int) -> str | None:
             if not 0 <= neighbour < len(listed):
