@@ -155,16 +155,16 @@ def overrule_claims(
     If a pair is accepted, all its claims with evidence become supported. If it is rejected, its claims keep
     their verdicts, because the reason may be another. A claim without evidence is never accepted.
     """
-    in_force = applied(decisions, pairs, claims)
+    applied_decisions = applied(decisions, pairs, claims)
     is_about_claim, is_accepted = pl.col("claim_id").is_not_null(), pl.col("decision") == "accepted"
     # a row per claim with evidence; select first, since filtering the whole claims table would copy it
     with_evidence = claims.select("claim_id", "pair_id", "evidence_quote").drop_nulls("evidence_quote")
-    about_claims = in_force.filter(is_about_claim)
-    accepted_pairs = in_force.filter(~is_about_claim, is_accepted).drop("claim_id")
-    about_pairs = accepted_pairs.join(with_evidence, on="pair_id")  # a row for each claim
+    claim_decisions = applied_decisions.filter(is_about_claim)
+    accepted_pairs = applied_decisions.filter(~is_about_claim, is_accepted).drop("claim_id")
+    pair_decisions = accepted_pairs.join(with_evidence, on="pair_id")  # repeated for each claim
     has_evidence = pl.col("claim_id").is_in(with_evidence["claim_id"].to_list())
     last_decisions = (  # a row per claim
-        pl.concat([about_claims, about_pairs.select(about_claims.columns)])
+        pl.concat([claim_decisions, pair_decisions.select(claim_decisions.columns)])
         .filter((pl.col("decision") == "rejected") | has_evidence)
         .sort("sequence")
         .unique("claim_id", keep="last", maintain_order=True)

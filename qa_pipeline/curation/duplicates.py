@@ -19,8 +19,7 @@ def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFra
     Returns:
         pair_id, duplicate_of (the kept pair) and repeated (a reason code), a row for each duplicate.
     """
-    groups = twins.select("pair_id", "exact_group", "near_group")
-    grouped = candidates.select("pair_id", "composite").join(groups, on="pair_id", how="left")
+    grouped = candidates.select("pair_id", "composite").join(twins, on="pair_id", how="left")
     grouped = grouped.with_columns(pl.col("exact_group", "near_group").fill_null(pl.col("pair_id")))
     # True if it equals the kept pair, which `_repeats` sorts first in a near group
     equals_kept = pl.col("exact_group") == pl.col("exact_group").first().over("near_group")
@@ -61,7 +60,8 @@ def _repeats(
     """
     order = ["composite", *tie_breakers, "pair_id"]  # the highest composite, then the lowest of the others
     best_first = candidates.sort(order, descending=[True, *[False] * (len(order) - 1)], nulls_last=True)
-    best_pair_id, rank = pl.col("pair_id").first().over(key), pl.int_range(pl.len()).over(key)
+    best_pair_id = pl.col("pair_id").first().over(key)
+    rank = pl.int_range(pl.len()).over(key)  # 0 for the best of the rows with equal values
     ranked = best_first.with_columns(duplicate_of=best_pair_id, repeated=reason, rank=rank)
     return ranked.filter(pl.col("rank") >= keep).select("pair_id", "duplicate_of", "repeated").sort("pair_id")
 

@@ -49,7 +49,7 @@ def ledger_rows(
     reasons = [f"{score}_reason" for score in SCORES]
     hashes = content_hashes(pairs, claims)
     # scores, measures, duplicate_of and so on
-    measures = [name for name in verdicts.columns if name not in (*_DECISION, "unsupported_spans")]
+    other_columns = [name for name in verdicts.columns if name not in (*_DECISION, "unsupported_spans")]
     decided = join_by_pair(pairs.select("pair_id", *_PAIR, *_SOURCES, *_INPUT), verdicts)
     return join_by_pair(
         decided.drop("unsupported_spans"),  # spans with text replace them
@@ -59,7 +59,7 @@ def ledger_rows(
         pl.DataFrame({"pair_id": [*hashes], "content_sha256": [*hashes.values()]}, schema=_HASHES),
         _spans_with_text(decided),
     ).select(
-        *_DECISION, *_PAIR, pl.col("evidence").fill_null([]), "similarity", *measures, *reasons, "judge",
+        *_DECISION, *_PAIR, pl.col("evidence").fill_null([]), "similarity", *other_columns, *reasons, "judge",
         pl.col("unsupported_spans").fill_null([]), *_SOURCES, *_INPUT, "content_sha256",
     )  # fmt: skip
 

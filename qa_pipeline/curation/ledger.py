@@ -32,7 +32,7 @@ SCORES = (*DIMENSIONS, "question_quality")
 """All scores of a judge. Each has a floor."""
 
 _DIGITS = 9  # of rounded scores, so that a sum of 0.7 equals 0.7
-_TRIP = ("pair_id", "agrees", "fewer_chunks_answer", "solved_answer")
+_TRIP = ("pair_id", "agrees", "fewer_chunks_answer", "solved_answer")  # of round_trips
 _EVERY = pl.lit(value=True)
 _NO_DETAIL = pl.lit(None, dtype=pl.String())
 _OUTCOME, _REASON, _DETAIL = pl.col("outcome"), pl.col("reason"), pl.col("detail")
@@ -72,10 +72,10 @@ def build_verdicts(
     coverage "none". Rows about pairs that are missing in `pairs` are ignored.
     """
     accept_grounding = verification.accept_grounding
-    grounds = ground_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
+    outcomes = ground_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
     open_ids = _open_without_model(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
-    people = applied(decisions, pairs, claims).filter(pl.col("claim_id").is_null())
-    facts = _gather(pairs, grounds, assessments, refusals, people, round_trips).with_columns(
+    pair_decisions = applied(decisions, pairs, claims).filter(pl.col("claim_id").is_null())
+    facts = _gather(pairs, outcomes, assessments, refusals, pair_decisions, round_trips).with_columns(
         _composite(judging), pl.col("pair_id").is_in(open_ids.implode()).alias("open_without_model")
     )
     rules = _rules(judging, reviewer_trust(canaries, "verifier"), reviewer_trust(canaries, "judge"))
@@ -108,10 +108,10 @@ def _open_without_model(
 
 def _gather(
     pairs: pl.DataFrame,
-    grounds: pl.DataFrame,
+    outcomes: pl.DataFrame,
     assessments: pl.DataFrame,
     refusals: pl.DataFrame,
-    people: pl.DataFrame,
+    pair_decisions: pl.DataFrame,
     round_trips: pl.DataFrame,
 ) -> pl.DataFrame:
     """Join all facts that the rules read, a row per pair.
@@ -126,8 +126,8 @@ def _gather(
     has_scores = (_OUTCOME == "grounded") & (pl.col("judge_status") == "judged")
     return join_by_pair(
         about_pairs,
-        people.select("pair_id", "decision", "explanation"),
-        grounds,
+        pair_decisions.select("pair_id", "decision", "explanation"),
+        outcomes,
         assessments.select("pair_id", *SCORES, **{f"judge_{name}": name for name in renamed}),
         refusals.select("pair_id", refusal="outcome"),
         round_trips.select(*_TRIP, **{f"trip_{name}": name for name in renamed}),
@@ -170,10 +170,10 @@ def _verification_rules(verifier: Gate) -> list[Rule]:
     is_by_model = pl.col("open_without_model") & (_OUTCOME != "undecided")
     is_distrusted = is_by_model & ~pl.lit(verifier.passed)
     canary_detail = pl.lit(f"wrong on purpose: {verifier.detail}")  # about the accepted canaries
-    is_edited, editor = (pl.col("origin") == EDITED) & (_OUTCOME == "grounded"), pl.col("generator")
+    is_edited = (pl.col("origin") == EDITED) & (_OUTCOME == "grounded")
     return [
         Rule(is_distrusted, "needs_review", _VERIFICATION, VERIFIER_NOT_TRUSTED, canary_detail),
-        Rule(is_edited, "accepted", PERSON, "person_edited", pl.format("by {}", editor)),
+        Rule(is_edited, "accepted", PERSON, "person_edited", pl.format("by {}", "generator")),  # a person
         Rule(_OUTCOME == FLAWED, "rejected", "pairs", _REASON, _DETAIL),
         Rule(_OUTCOME == "not_drafted", "failed", "pairs", _REASON, _DETAIL),
         Rule(_OUTCOME == "no_claims", "failed", _VERIFICATION, "no_claims"),
@@ -186,13 +186,13 @@ def _verification_rules(verifier: Gate) -> list[Rule]:
 def _refusal_rules() -> list[Rule]:
     """Return the rules for refusals, which are decided by their row in `refusals` and not by claims."""
     is_refusal, refusal = _OUTCOME == "refusal", pl.col("refusal")
-    denies_nothing = _IS_GENERATED & (_QUESTION_TYPE == "false_premise") & is_refusal
-    no_denial = pl.lit("the answer should say what is right in place of what the question takes for granted")
+    lacks_denial = _IS_GENERATED & (_QUESTION_TYPE == "false_premise") & is_refusal
+    advice = pl.lit("the answer should say what is right in place of what the question takes for granted")
     has_answer = _IS_GENERATED & (_QUESTION_TYPE == "unanswerable") & ~is_refusal
     answered_detail = pl.lit("the question was meant to have no answer, and the documents answer it")
     unexamined_detail = pl.lit("answerability of the question was not examined")
     return [
-        Rule(denies_nothing, "rejected", "pairs", "premise_not_denied", no_denial),
+        Rule(lacks_denial, "rejected", "pairs", "premise_not_denied", advice),
         Rule(has_answer, "rejected", "pairs", "question_answered", answered_detail),
         Rule(is_refusal & (refusal == "correct_refusal"), "accepted", "accepted", refusal),
         Rule(is_refusal & (refusal == "refused_answerable"), "rejected", "refusal", refusal),
@@ -202,13 +202,13 @@ def _refusal_rules() -> list[Rule]:
 
 
 def _round_trip_rules() -> list[Rule]:
-    """Return the rules by the answers from a single chunk (fewer_chunks_answer) or from quotes (agrees)."""
+    """Return the rules by second answers, from a single chunk or from the quotes of the evidence alone."""
     trip_failed = pl.col("trip_status") == "failed"
     trip_reason, trip_detail = pl.col("trip_reason"), pl.col("trip_detail")
     is_hop = _IS_GENERATED & _QUESTION_TYPE.is_in(list(HOP_SCOPES))  # its question should need two chunks
     fewer_suffice = pl.col("fewer_chunks_answer")  # null: not known
     hops_detail = pl.lit("whether each chunk is needed for the answer is not known")
-    disagrees, solved_answer = ~pl.col("agrees"), pl.col("solved_answer")
+    disagrees, solved_answer = ~pl.col("agrees"), pl.col("solved_answer")  # the answer from quotes
     return [
         Rule(trip_failed, "failed", "round_trip", trip_reason, trip_detail),
         Rule(is_hop & fewer_suffice, "rejected", "round_trip", "fewer_chunks_answer"),

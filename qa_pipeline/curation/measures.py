@@ -36,7 +36,7 @@ def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: 
     evidence = evidence_passages(claims, claim_verdicts).select(
         "claim_id", chunk_id="evidence_chunk_id", document_id="evidence_document_id"
     )
-    cited = _citations(pairs, supported.join(evidence, on="claim_id"))
+    cited = _citations(pairs, supported.join(evidence, on="claim_id"))  # a row per citation
     is_resolved = pl.col("resolution").is_in(RESOLVED)
     exists = is_resolved | (pl.col("resolution") == "no_text")  # a file without text exists too
     proves = is_resolved & pl.col("proves")
@@ -97,13 +97,13 @@ def cover_sections(
     sections = chunks.group_by(*_SECTION, maintain_order=True).agg(
         pl.first("batch", "section_path"), repeated=is_repeated.all()
     )
-    section_questions = (
+    section_questions = (  # a row per section
         questions.with_columns(chunk_id=pl.col("target_chunk_ids").list.first())
         .join(chunk_sections, on="chunk_id")
         .group_by(*_SECTION)
         .agg(question_reason=_MOST_FREQUENT_REASON)
     )
-    section_pairs = (
+    section_pairs = (  # a row per section
         _chunks_of_pairs(pairs, questions)
         .join(chunk_sections, on="chunk_id")
         .join(verdicts.select("pair_id", "verdict", "reason"), on="pair_id")
@@ -112,14 +112,14 @@ def cover_sections(
         .agg(accepted=(pl.col("verdict") == "accepted").sum(), pair_reason=_MOST_FREQUENT_REASON)
     )
     is_covered = pl.col("accepted") > 0
-    without_pairs = pl.when("repeated").then(pl.lit("repeated")).otherwise(pl.lit("uncovered"))
+    uncovered_status = pl.when("repeated").then(pl.lit("repeated")).otherwise(pl.lit("uncovered"))
     return (
         sections.join(section_questions, on=_SECTION, how="left", maintain_order="left")
         .join(section_pairs, on=_SECTION, how="left", maintain_order="left")
         .with_columns(pl.col("accepted").fill_null(0).cast(pl.Int32))
         .select(
             *(*_SECTION, "batch", "section_path", "accepted"),
-            status=pl.when(is_covered).then(pl.lit("covered")).otherwise(without_pairs),
+            status=pl.when(is_covered).then(pl.lit("covered")).otherwise(uncovered_status),
             reason=pl.when(~is_covered).then(pl.coalesce("pair_reason", "question_reason")),
         )
     )
@@ -140,8 +140,8 @@ def section_outcomes(coverage: pl.DataFrame, documents: pl.DataFrame) -> pl.Data
 
     A document without sections has a single row. Its reason says why the file could not be read.
     """
-    of_document = documents.select("document_id", "path", "format", "language")
-    sections = coverage.join(of_document, on="document_id", how="left", maintain_order="left")
+    document_columns = documents.select("document_id", "path", "format", "language")
+    sections = coverage.join(document_columns, on="document_id", how="left", maintain_order="left")
     textless = documents.join(coverage, on="document_id", how="anti", maintain_order="left").with_columns(
         section_path=pl.lit(None), accepted=0, reason=pl.coalesce("reason", pl.lit("no_text"))
     )

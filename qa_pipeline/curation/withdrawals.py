@@ -74,7 +74,8 @@ def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> Non
     failing = dict(before.details) if before and before.reason == "gate_failed" else {}  # messages by gate
     if problem is not None:
         withdraw(layout, batch, "gate_failed", {**failing, gate: problem})
-    elif failing.pop(gate, None) is not None:  # the gate failed before, and passes now
+    elif gate in failing:  # the gate failed before, and passes now
+        del failing[gate]
         withdraw(layout, batch, "gate_failed" if failing else "being_rebuilt", failing)
 
 
@@ -251,9 +252,8 @@ def erase_documents(layout: Layout, documents: DocumentsToDelete, database: Data
         _delete(path for path in files_of_batch(layout, batch) if path != documents_table)
     for content_hash in documents.contents:
         _delete(layout.uploads.glob(f"documents/{content_hash}*"))
-    # vectors and logits are keyed by text hashes, so their documents are unknown: delete all
-    vectors = layout.vectors
-    _delete(vectors.with_name(f"{vectors.name}{suffix}") for suffix in ("", "-wal", "-shm"))  # of SQLite
+    # delete all vectors and logits, in files of SQLite: keyed by text hashes, they do not name documents
+    _delete(layout.vectors.with_name(f"{layout.vectors.name}{suffix}") for suffix in ("", "-wal", "-shm"))
     # drafts of files that an interrupted writer left may contain text of a document; releases never change
     _delete(path for path in layout.out.rglob(".*.tmp") if layout.releases not in path.parents)
     # last, since a rerun after an interruption finds the batches in these tables
@@ -266,10 +266,10 @@ def _delete_decisions(layout: Layout, batch: str, documents: DocumentsToDelete) 
 
     A pair mentions it indirectly too: by the ids of its chunks, or of questions about them.
     """
-    pairs = layout.table(tables.PAIRS.name, batch)
-    if not pairs.is_file():  # an interrupted command has deleted the decisions
+    pairs_path = layout.table(tables.PAIRS.name, batch)
+    if not pairs_path.is_file():  # an interrupted command has deleted the decisions
         return
-    forgotten = {*documents.contents, *documents.ids}  # hashes and ids; each table adds its own
+    forgotten = {*documents.contents, *documents.ids}  # each table adds the ids of its matching rows
     for name, key in _KEYS.items():
         path = layout.table(name, batch)
         if path.is_file():
@@ -277,7 +277,7 @@ def _delete_decisions(layout: Layout, batch: str, documents: DocumentsToDelete) 
             # a row may mention a forgotten id in any column
             lines = pl.Series(rows.write_ndjson().splitlines(), dtype=pl.String())
             forgotten.update(rows.filter(lines.str.contains_any(sorted(forgotten)))[key])
-    kept_pairs = set(read_table(pairs, tables.PAIRS, ["pair_id"])["pair_id"]) - forgotten
+    kept_pairs = set(read_table(pairs_path, tables.PAIRS, ["pair_id"])["pair_id"]) - forgotten
     decisions = read_decisions(layout.decisions(batch))
     remaining = decisions.filter(pl.col("pair_id").is_in(kept_pairs))
     if remaining.height < decisions.height:

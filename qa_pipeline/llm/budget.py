@@ -153,7 +153,7 @@ class Reservation:
         """
         cost = self.price.cost(usage, time.time()) if self.price else None
         checked = plausible(usage)
-        used = self.amount
+        used = self.amount  # the worst case
         if checked.input_tokens is not None and checked.output_tokens is not None:
             tokens = checked.input_tokens + checked.output_tokens
             used = Amount(self.amount.calls, tokens, self.amount.cost if cost is None else cost)

@@ -54,7 +54,7 @@ class GeminiProvider(provider.Provider):
     """A hosted Gemini model.
 
     Args:
-        settings: model, server, thinking and safety.
+        settings: model, server, Vertex project and fixed parameters.
         timeout_seconds: limit for a single try.
         environ: environment with the key in GEMINI_API_KEY or else GOOGLE_API_KEY. The key never appears in a
             name, error or log. Vertex AI uses the machine's credentials instead.
@@ -284,4 +284,4 @@ def _problem(
         return reason, f"reply: {finish}" + (f"; {provider.CAP_ADVICE}" if reason == "truncated" else "")
     if text.strip():
         return None
-    return "empty", "the reply has no text" if candidate else "no candidate"
+    return "empty", ("the reply has no text" if candidate else "no candidate")

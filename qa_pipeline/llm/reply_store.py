@@ -139,7 +139,7 @@ class ReplyStore:
         if not jobs:  # earlier flushes have processed them
             return
         try:
-            if any(job.outcome or job.calls for job in jobs):
+            if any(job.outcome or job.calls for job in jobs):  # the other jobs only look up
                 self.database.transact(partial(_store, jobs=jobs, now=time.time()))
             outcomes, new_documents = self.database.read(partial(_look_up, jobs=jobs))
             if new_documents:  # such as a copy of a document, whose equal passages find the stored replies
@@ -196,7 +196,7 @@ def _look_up(
     answered = [job for job in jobs if job.request_id in outcomes]
     shown = {(*job.request_id, document_id) for job in answered for document_id in job.request.documents}
     if not shown:
-        return outcomes, shown
+        return outcomes, set()
     stored = {(row[0], row[1], row[2]) for row in connection.execute(_FIND_DOCUMENTS, {"keys": keys})}
     return outcomes, shown - stored
 

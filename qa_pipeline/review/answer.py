@@ -138,7 +138,7 @@ def sources_of(
             "chunk_id": quote.chunk_id,
             "document_id": quote.document_id,
             "text": chunks[quote.chunk_id]["text"],
-            "score": search_scores.get(quote.chunk_id, quote.similarity),  # it need not be a passage
+            "score": search_scores.get(quote.chunk_id, quote.similarity),  # if it was not retrieved
             "page": quote.page,
             "title": upload or document["title"],
             "path": upload or quote.path,

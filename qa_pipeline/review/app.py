@@ -90,7 +90,7 @@ class Jobs:
         self._lock = threading.Lock()
 
     def start(self, title: str, values: Iterator[Any]) -> Job:
-        """Start a job that yields better and better values, or raise InputError if too many jobs wait."""
+        """Start a job whose steps yield better and better values; raises InputError if too many jobs wait."""
         job = Job(title)
         with self._lock:
             unfinished = [other for other in self._jobs.values() if not other.is_done]

@@ -164,7 +164,7 @@ def _question_row(opened: _OpenBatch, question: str) -> dict[str, Any]:
 def _draft(
     retrieved: "_RetrievedDocuments", chunks: pl.DataFrame, question_row: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Draft the answer of a question, offline from sentences of its passages if the rules refuse."""
+    """Draft the answer of a question; if the offline rules refuse, answer by a sentence of its passages."""
     from qa_pipeline.generation.extractive import ExtractiveModel
 
     settings, rules = retrieved.resources.settings, ExtractiveModel()

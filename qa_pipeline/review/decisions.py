@@ -61,7 +61,8 @@ def decide(layout: Layout, batch: str, pair_id: str, form: Mapping[str, str], wh
         return Outcome(str(error), 400)
     except QAPipelineError as error:  # a folder that cannot be written, a full disk, damaged tables
         return Outcome(str(error), 500)
-    return Outcome(taken.problems.get(1), 409)  # the status counts only with a problem
+    problem = taken.problems.get(1)
+    return Outcome(problem, 409) if problem else Outcome()
 
 
 def _line(batch: str, pair_id: str, form: Mapping[str, str], who: str) -> DecisionLine:
@@ -102,7 +103,7 @@ class DecidedPair:
 
 
 def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair | None:
-    """Return the decisions about a pair, if the batch has it."""
+    """Return the decisions about a pair; None if the batch lacks it."""
     pairs, claims = (tables.frame(table, batch).filter(pair_id=pair_id) for table in (PAIRS, CLAIMS))
     if not pairs.height:
         return None
@@ -157,19 +158,19 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
     """
     problems, repeats = dict(file.problems), 0  # problem by number of the line
     taken: dict[str, list[DecisionColumns]] = {}
-    for batch_name, lines in _by_batch(layout, file, problems).items():
-        batch = _read_state(layout, batch_name, {line.pair_id or "" for line in lines.values()})
-        fitting = _fitting_rows(batch_name, lines, batch, problems)
-        lines_by_target = Counter((row["pair_id"], row["claim_id"]) for row in fitting.values())
+    for batch, lines in _by_batch(layout, file, problems).items():
+        state = _read_state(layout, batch, {line.pair_id or "" for line in lines.values()})
+        fitting = _fitting_rows(batch, lines, state, problems)
+        line_counts = Counter((row["pair_id"], row["claim_id"]) for row in fitting.values())
         rows: list[DecisionColumns] = []
         for number, row in fitting.items():
-            pair = dict(batch.pairs[row["pair_id"]])
+            pair = dict(state.pairs[row["pair_id"]])
             target = row["pair_id"], row["claim_id"]  # the claim is None if the whole pair is decided
-            current = batch.standing.get(target)  # the decision that counts
+            current = state.standing.get(target)  # the decision that counts
             is_current = current is not None and current["decision_id"] == row["decision_id"]
-            is_recorded = row["decision_id"] in batch.recorded_ids  # a file may be recorded twice
+            is_recorded = row["decision_id"] in state.recorded_ids  # a file may be recorded twice
             is_undo = row["decision"] == REOPENED
-            if lines_by_target[target] > 1:
+            if line_counts[target] > 1:
                 several = f"several {file.unit}s decide the same pair or claim; none is recorded"
                 problems[number] = about_pair(pair, several)
             elif is_recorded and (is_current or is_undo):  # recording it again would change nothing
@@ -179,25 +180,25 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
             else:
                 rows.append({**row, "takes_back": current["decision_id"] if current and is_undo else None})
         if rows:
-            taken[batch_name] = rows
-    for name, rows in taken.items():
-        add_decisions(layout.decisions(name), rows, seen)
+            taken[batch] = rows
+    for batch, rows in taken.items():
+        add_decisions(layout.decisions(batch), rows, seen)
     return Taken(taken, repeats, dict(sorted(problems.items())))
 
 
 def _fitting_rows(
-    batch_name: str, lines: Mapping[int, DecisionLine], batch: _BatchState, problems: dict[int, str]
+    batch: str, lines: Mapping[int, DecisionLine], state: _BatchState, problems: dict[int, str]
 ) -> dict[int, DecisionColumns]:
     """Return the lines that fit the present pairs as rows, and add a problem for each other line."""
     fitting: dict[int, DecisionColumns] = {}
     for number, line in lines.items():
-        pair = batch.pairs.get(line.pair_id or "")
-        has_wrong_claim = bool(line.claim_id) and batch.pair_of_claim.get(line.claim_id or "") != line.pair_id
+        pair = state.pairs.get(line.pair_id or "")
+        has_wrong_claim = bool(line.claim_id) and state.pair_of_claim.get(line.claim_id or "") != line.pair_id
         if pair is None or has_wrong_claim:
             problems[number] = about_pair(line.model_dump(), "its batch has no such pair or claim")
             continue
-        row = _row(_with_new_texts(line, pair), batch_name)
-        problem = _misfit(row, batch) or _changed_text(line, pair)
+        row = _row(_with_new_texts(line, pair), batch)
+        problem = _misfit(row, state) or _changed_text(line, pair)
         if problem:
             problems[number] = about_pair(dict(pair), problem)
         else:
@@ -218,12 +219,12 @@ def _by_batch(layout: Layout, file: ReadFile, problems: dict[int, str]) -> dict[
     return batches
 
 
-def _read_state(layout: Layout, name: str, pair_ids: set[str]) -> _BatchState:
+def _read_state(layout: Layout, batch: str, pair_ids: set[str]) -> _BatchState:
     """Read these pairs of a batch, their claims, and the recorded decisions."""
     is_in_file = pl.col("pair_id").is_in([*pair_ids])
-    pairs = read_table(layout.table(PAIRS.name, name), PAIRS).filter(is_in_file)
-    claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).filter(is_in_file)
-    recorded = read_decisions(layout.decisions(name))
+    pairs = read_table(layout.table(PAIRS.name, batch), PAIRS).filter(is_in_file)
+    claims = read_table(layout.table(CLAIMS.name, batch), CLAIMS).filter(is_in_file)
+    recorded = read_decisions(layout.decisions(batch))
     unproved = claims.filter(pl.col("evidence_quote").is_null())
     decisions = typed_rows(standing(recorded), DecisionRow)
     return _BatchState(
@@ -254,8 +255,8 @@ def _row(line: DecisionLine, batch: str) -> DecisionColumns:
         "why": line.why,
         "decided_at": line.decided_at,
     }
-    known_columns = (f"{name}={value}" for name, value in sorted(row.items()) if value is not None)
-    return {**row, "decision_id": hash_parts(*known_columns)[:32]}
+    filled_columns = (f"{name}={value}" for name, value in sorted(row.items()) if value is not None)
+    return {**row, "decision_id": hash_parts(*filled_columns)[:32]}
 
 
 def _with_new_texts(line: DecisionLine, pair: PairRow) -> DecisionLine:
@@ -274,9 +275,9 @@ def _changed_text(line: DecisionLine, pair: PairRow) -> str | None:
     return None
 
 
-def _misfit(row: DecisionColumns, batch: _BatchState) -> str | None:
+def _misfit(row: DecisionColumns, state: _BatchState) -> str | None:
     """Return the reason why the decision does not fit the present pair."""
-    pair = batch.pairs[row["pair_id"]]
+    pair = state.pairs[row["pair_id"]]
     new_texts = {
         "an edited answer": row["answer"],
         "an edited question": row["question"],
@@ -285,29 +286,29 @@ def _misfit(row: DecisionColumns, batch: _BatchState) -> str | None:
     given_texts = [name for name, text in new_texts.items() if text is not None]
     if pair["expected_verdict"] is not None:
         return "it is a known-answer pair, which takes no decision"
-    if batch.content_sha256[row["pair_id"]] != row["content_sha256"]:
+    if state.content_sha256[row["pair_id"]] != row["content_sha256"]:
         return "question, answer or evidence have changed since; decide on the present pair"
     if row["decision"] == EDITED:
         return _cannot_edit(row, pair, has_new_text=bool(given_texts))
     if given_texts:
         return f"it has {given_texts[0]} and the decision {row['decision']}; an edit has the decision edited"
-    return _cannot_accept(row, pair, batch) if row["decision"] == "accepted" else None
+    return _cannot_accept(row, pair, state) if row["decision"] == "accepted" else None
 
 
-def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _BatchState) -> str | None:
+def _cannot_accept(row: DecisionColumns, pair: PairRow, state: _BatchState) -> str | None:
     """Return the reason why a pair or claim cannot be accepted."""
     pair_id, claim_id = row["pair_id"], row["claim_id"]
     if pair["status"] != "drafted":
         return f"the pair failed ({pair['reason']}): there is no answer to accept"
-    is_unproved = pair_id in batch.unproved_pairs if claim_id is None else claim_id in batch.unproved_claims
+    is_unproved = pair_id in state.unproved_pairs if claim_id is None else claim_id in state.unproved_claims
     if is_unproved:
         return "one of its claims has no evidence in the documents"
     if claim_id is not None:  # the other rules are about the whole answer
         return None
-    if pair_id in batch.fabricated:
+    if pair_id in state.fabricated:
         return "it cites a source that does not exist; edit the answer, which drops that citation"
     makes_claims = pair["coverage"] != "none"  # a refusal makes none
-    if makes_claims and pair_id not in batch.pair_of_claim.values():
+    if makes_claims and pair_id not in state.pair_of_claim.values():
         return "the answer makes no claim that can be proved"
     return None
 

@@ -169,22 +169,22 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         raise InputError(f"batch {batch!r} has no pair {pair_id!r}; it may have been generated again")
     pair = next(typed_rows(pairs, PairRow))
     claims = tables.frame(CLAIMS, batch).filter(is_pair).sort("position")
-    verdicts = tables.frame(CLAIM_VERDICTS, batch).filter(is_pair)
+    claim_verdicts = tables.frame(CLAIM_VERDICTS, batch).filter(is_pair)
     verdict = tables.frame(VERDICTS, batch).filter(is_pair).row(0, named=True)
     is_refusal = pair["coverage"] == "none"
     refusals = tables.optional(REFUSALS, batch).filter(is_pair) if is_refusal else REFUSALS.empty()
     evidence_ids = pl.concat([claims["evidence_chunk_id"], refusals["best_chunk_id"]]).drop_nulls()
-    chunk_ids = [*evidence_ids, *pair["passage_ids"]]
+    chunk_ids = [*evidence_ids, *pair["passage_ids"]]  # of all chunks on the page
     chunk_rows = tables.frame(CHUNKS, batch).filter(pl.col("chunk_id").is_in(chunk_ids))
     chunks = {chunk["chunk_id"]: chunk for chunk in typed_rows(chunk_rows, ChunkRow)}
-    paths = dict(tables.frame(DOCUMENTS, batch).select("document_id", "path").iter_rows())
-    views = list(claim_views(claims, verdicts, chunks, paths))
+    paths = dict(tables.frame(DOCUMENTS, batch).select("document_id", "path").iter_rows())  # by document
+    views = list(claim_views(claims, claim_verdicts, chunks, paths))
     unsupported_first = sorted(views, key=attrgetter("is_supported"))  # they are the last to be left out
     listed = sorted(unsupported_first[:_MOST_CLAIMS], key=attrgetter("number"))
     assessments = tables.optional(ASSESSMENTS, batch).filter(is_pair).to_dicts()
     decisions = decision_states(tables.decisions(batch).filter(is_pair), pairs, claims)
     # the list of claims already shows the detail of a claim's reason
-    detail = None if verdict["reason"] in verdicts["reason"] else verdict["detail"]
+    detail = None if verdict["reason"] in claim_verdicts["reason"] else verdict["detail"]
     passages = [chunks[chunk_id] for chunk_id in pair["passage_ids"] if chunk_id in chunks]
     scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))  # null if imported
     return PairView(
@@ -228,7 +228,7 @@ def claim_views(
     """Yield the claims of a pair with their verdicts and evidence."""
     verdict_by_id = {row["claim_id"]: row for row in verdicts.iter_rows(named=True)}
     for number, claim in enumerate(claims.iter_rows(named=True), start=1):
-        row = verdict_by_id.get(claim["claim_id"], {})
+        row = verdict_by_id.get(claim["claim_id"], {})  # empty without a verdict
         verdict, reason = row.get("verdict", "undecided"), row.get("reason")
         step = row.get("decided_by", "no_step")
         differences = [] if verdict == SUPPORTED else _differences(claim, reason)

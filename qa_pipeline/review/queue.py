@@ -55,12 +55,9 @@ LISTS = {
 }
 """Title and condition over `QUEUE` of each list, by its name in addresses."""
 COLUMNS = {
-    "batch": "batch",
-    "language": "language",
-    "type": "question_type",
-    "verdict": "verdict",
-    "reason": "reason",
-}
+    "batch": "batch", "language": "language", "type": "question_type",
+    "verdict": "verdict", "reason": "reason",
+}  # fmt: skip
 """Column that each filter compares with its value."""
 _WORDS: Mapping[str, Callable[[str], str]] = {"reason": in_words, "type": words, "verdict": words}
 """The function that shows a value of a filter in words."""
@@ -155,11 +152,11 @@ class Queue:
         rows = self.rows()
         listed = matching(rows, filters)  # indices of rows, ascending
         is_pair = (pl.col("batch") == batch) & (pl.col("pair_id") == pair_id)
-        row_of_pair = rows.select(is_pair.arg_true()).to_series()
-        if not len(row_of_pair):
-            return Position(None, len(listed), 1, None, None)
-        index = int(listed.search_sorted(row_of_pair[0]))  # in the list, where the pair is or would be
-        is_listed = index < len(listed) and listed[index] == row_of_pair[0]
+        indices_of_pair = rows.select(is_pair.arg_true()).to_series()  # empty, or a single index
+        if not len(indices_of_pair):
+            return Position(number=None, total=len(listed), page=1, before=None, after=None)
+        index = int(listed.search_sorted(indices_of_pair[0]))  # in the list, where the pair is or would be
+        is_listed = index < len(listed) and listed[index] == indices_of_pair[0]
 
         def address(neighbour: int) -> str | None:
             if not 0 <= neighbour < len(listed):
@@ -201,8 +198,8 @@ class Queue:
         self._pairs, self._decisions = pairs, decisions
         key = ("batch", "pair_id")
         decided = pl.concat([DECIDED.to_frame(), *(batch_rows.rows for batch_rows in decisions.values())])
-        columns = self._sorted.select(key).join(decided, on=key, how="left", maintain_order="left")
-        self._rows = self._sorted.with_columns(columns["decision"], columns["who"])
+        with_decisions = self._sorted.select(key).join(decided, on=key, how="left", maintain_order="left")
+        self._rows = self._sorted.with_columns(with_decisions["decision"], with_decisions["who"])
 
     def _read_if_changed(
         self,
@@ -302,7 +299,8 @@ def queue_page(queue: Queue, filters: Filters, number: int) -> dict[str, Any]:
 def _list_counts(rows: pl.DataFrame, filters: Filters) -> list[tuple[str, str, int]]:
     """Return name, title and number of pairs of each list, under all filters but the list itself."""
     conditions = [condition for name, condition in filters.conditions().items() if name != "list"]
-    counts = rows.filter(*conditions).select(**{name: pairs.sum() for name, (_, pairs) in LISTS.items()})
+    sums = {name: is_in_list.sum() for name, (_, is_in_list) in LISTS.items()}
+    counts = rows.filter(*conditions).select(**sums)
     return [(name, LISTS[name][0], count) for name, count in counts.row(0, named=True).items()]
 
 
@@ -311,7 +309,8 @@ def _facets(rows: pl.DataFrame, filters: Filters) -> list[dict[str, Any]]:
 
     Other filters do not reduce the numbers, so that a person can change one filter after another.
     """
-    in_list = rows.filter(LISTS[filters.list][1])
+    _, list_condition = LISTS[filters.list]
+    in_list = rows.filter(list_condition)
     facets = []
     for name, column in COLUMNS.items():
         counted = in_list[column].drop_nulls().value_counts().sort("count", column, descending=[True, False])
@@ -327,7 +326,7 @@ def _facets(rows: pl.DataFrame, filters: Filters) -> list[dict[str, Any]]:
                 "value": chosen,
                 # such as ("needs_review", "needs review", 12)
                 "choices": sorted(choices, key=lambda choice: choice[1].casefold()),
-                "more": max(0, counted.height - MOST_CHOICES),
+                "more": max(0, counted.height - MOST_CHOICES),  # values that are not offered
             }
         )
     return facets

@@ -90,7 +90,7 @@ def build_app(
 
 
 def check_reachable(host: str, url: str | None) -> str | None:
-    """Return a warning if other machines can reach an address, and refuse a wildcard without `url`."""
+    """Return a warning if other machines can reach a host; without `url`, refuse 0.0.0.0 and ::."""
     with suppress(ValueError):  # a name of a machine is no IP address
         if host == "localhost" or ip_address(host).is_loopback:
             return None

@@ -54,9 +54,9 @@ class PageFiles:
         with self._lock:
             self._content(document)  # raises an error if the file has changed
         batch, document_id = (quote(name, safe="") for name in (document["batch"], document["document_id"]))
-        path = f"/page/{batch}/{document_id}/{number}.png"
         span = {"start": evidence[0], "end": evidence[1]} if evidence else {}
-        return f"{path}?{urlencode({'of': document['content_sha256'] or '', **span})}"
+        query = urlencode({"of": document["content_sha256"] or "", **span})  # the hash, for browser caches
+        return f"/page/{batch}/{document_id}/{number}.png?{query}"
 
     def draw_page(self, document: DocumentRow, number: int, evidence: Span | None) -> bytes:
         """Return a page as PNG, with a span of its text highlighted."""
@@ -237,9 +237,9 @@ def find_by_name(layout: Layout, name: str) -> tuple[DocumentRow, list[ChunkRow]
     if len(rows) > 1:
         paths = first_names([f"{row['batch']}/{row['path']}" for row in rows])
         raise InputError(f"{len(rows)} documents match {name!r}: {paths}; give batch and path, or an id")
-    path, chunks = layout.table(CHUNKS.name, rows[0]["batch"]), CHUNKS.empty()
-    if path.is_file():  # a run may stop before it is written
-        chunks = read_table(path, CHUNKS).filter(document_id=rows[0]["document_id"]).sort("position")
+    chunks_path, chunks = layout.table(CHUNKS.name, rows[0]["batch"]), CHUNKS.empty()
+    if chunks_path.is_file():  # a run may stop before it is written
+        chunks = read_table(chunks_path, CHUNKS).filter(document_id=rows[0]["document_id"]).sort("position")
     return rows[0], list(typed_rows(chunks, ChunkRow))
 
 
