@@ -9,6 +9,7 @@ import gc
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -18,7 +19,6 @@ from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_CORE, RLIMIT_FSIZE, getrlimit, setrlimit
 from time import monotonic
 from traceback import walk_tb
 from typing import Annotated, Any, TypeVar
@@ -249,11 +249,11 @@ def main() -> None:
         settings = DocumentSettings.model_validate_json(head["settings"])
         signal.setitimer(signal.ITIMER_REAL, settings.parse_seconds)
         largest_file = sys.maxsize if settings.ocr else 0  # bytes: only Tesseract writes files
-        limits = {RLIMIT_AS: settings.parse_memory, RLIMIT_CORE: 0, RLIMIT_FSIZE: largest_file}
-        for limit, value in limits.items():
-            _, hard = getrlimit(limit)
-            soft = value if hard == RLIM_INFINITY else min(value, hard)
-            setrlimit(limit, (soft, hard))
+        limits = {resource.RLIMIT_AS: settings.parse_memory, resource.RLIMIT_CORE: 0}
+        for limit, value in {**limits, resource.RLIMIT_FSIZE: largest_file}.items():
+            _, hard = resource.getrlimit(limit)
+            soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(limit, (soft, hard))
         connection.send_bytes(_reply(head, content, settings))
         signal.setitimer(signal.ITIMER_REAL, 0)
 

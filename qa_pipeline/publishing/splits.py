@@ -290,7 +290,8 @@ class _Drawing:
         self._rows_of: list[int] = components["rows"].to_list()
         self.language_of: list[str] = components["language"].to_list()
         by_language = components.group_by("language").agg(pl.col("rows").sum())
-        self._rows_in = {_ALL_LANGUAGES: sum(self._rows_of), **dict(by_language.iter_rows())}  # by language
+        self._rows_in: dict[str, int] = dict(by_language.iter_rows())
+        self._rows_in[_ALL_LANGUAGES] = sum(self._rows_of)
         # of assigned components: rows by split and language, and number by split
         self._assigned_rows, self._assigned_components = Counter[tuple[int, str]](), Counter[int]()
         for component, split in enumerate(self.split_of):
