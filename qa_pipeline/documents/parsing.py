@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import metadata
-from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -155,7 +154,9 @@ def _columns(parsed: ParsedFile, assembled: assembly.Assembled, masking: Masking
         "text": assembled.text,
         "sections": assembled.sections,
         "pages": assembled.pages,
-        "left_out": cast("list[_LeftOut]", sorted(map(asdict, parsed.left_out), key=itemgetter("what"))),
+        "left_out": cast(
+            "list[_LeftOut]", sorted(map(asdict, parsed.left_out), key=lambda part: part["what"])
+        ),
         "masked": [{"kind": kind, "count": count} for kind, count in sorted(counts.items())],
         "doubts": assembled.doubts or None,
         "detail": mask("; ".join(parsed.notes)).text or None,
