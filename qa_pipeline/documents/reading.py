@@ -87,7 +87,7 @@ class _BatchWork:
         description: BatchDescription,
         files: list[FoundFile],
         previous: pl.DataFrame | None,
-        forgotten: Set[str],  # hashes of contents
+        forgotten: Set[str],  # hashes of contents that a person had erased
     ) -> None:
         self.settings, self.description, self.files, self.forgotten = settings, description, files, forgotten
         self.version = parser_version(settings)

@@ -123,7 +123,7 @@ class Models:
     """The models of the settings, each built at its first use.
 
     `address` is the SQLite file of replies if the settings do not name another store. `environ` has the keys.
-    `extractive` is the rule-based model for the provider of that name.
+    `run` is the id of the run, and `extractive` the rule-based model for the provider of that name.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Models:
         self._environ = environ
         self._run = run
         self._extractive = extractive
-        self._built: dict[ModelSettings, LanguageModel | None] = {}
+        self._built: dict[ModelSettings, LanguageModel | None] = {}  # None for the provider "none"
         self._throttles: dict[str, Throttle] = {}
 
     def of(self, settings: ModelSettings) -> LanguageModel | None:

@@ -301,7 +301,7 @@ def _quoting_pair(
         **refused,
         "pair_id": hash_parts(ASKED, refused["question"] or "", sentence.text)[:32],
         "answer": sentence.text,
-        "coverage": "full",
+        "coverage": "full",  # it answers the question
         "used_chunk_ids": [chunk_id],
         "citations": [
             {

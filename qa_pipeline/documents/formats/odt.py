@@ -119,7 +119,7 @@ class Markup:
         if html_name := shift or _HTML_NAMES.get(name):
             return f'<{html_name} style="{css}">{inside}</{html_name}>'
         if any(child.tag in (*_PARAGRAPHS, f"{TEXT}list") for child in element):
-            # a shape: it may be filled with anything, so the colour of its text hides nothing
+            # a shape may be filled with anything: with an unknown ground the HTML reader hides no text
             return f'<div style="{css or "background-image:unknown"}">{inside}</div>'
         return inside
 

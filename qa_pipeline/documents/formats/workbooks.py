@@ -217,7 +217,9 @@ def show_number(value: float, form: str) -> str:
     has_condition = re.search(r"\[[<>=]", form) is not None  # such as `[>100]`
     if form in ("", "General") or len(form) > _LONGEST or abs(value) > _LARGEST or has_condition:
         return plain
-    positive, *others = _SECTION.findall(form)[:-1]  # the last match is the empty end
+    sections = _SECTION.findall(form)
+    # the last match is an empty section in `0;;`, and else the end of the format
+    positive, *others = sections if form.endswith(";") else sections[:-1]
     section = positive
     if value < 0 and others:
         section = others[0]
@@ -227,7 +229,7 @@ def show_number(value: float, form: str) -> str:
     if text is None:
         return plain
     is_negative = value < 0 and any(digit in text for digit in "123456789")  # -0.001 may be shown as 0.00
-    # the second section of `0;(0)` has a sign of its own, that of `0;[Red]0` looks like the first
+    # no sign is added to a section of its own look, as in `0;(0)`, but to one as in `0;[Red]0`
     return f"-{text}" if is_negative and text == _fill_section(value, positive) else text
 
 

@@ -14,6 +14,7 @@ from qa_pipeline.documents.formats.workbooks import show_moment, show_number
         (-0.001, "0.0", "0.0"),
         (-120, "#,##0;[Red]#,##0", "-120"),
         (5, ";;;", ""),
+        (0, "0;;", ""),  # its third section is empty
     ],
 )
 def test_numbers_stand_as_a_person_sees_them(value: float, form: str, shown: str) -> None:

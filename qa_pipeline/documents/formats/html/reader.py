@@ -60,8 +60,8 @@ class Reader:
         self.is_code = False  # True in a paragraph of code alone
         self.is_new_item = False  # True until an item has its first block
         self.marker: str | None = None  # the number of the new item
-        self.terms: list[str] = []  # of a `dl`, without a description yet
-        self.described: str | None = None  # the terms of the next description
+        self.terms: list[str] = []  # of a `dl`, until the text of their description begins
+        self.described: str | None = None  # these terms joined, which begin each text of the description
         self.label: str | None = None  # the heading of a box, which its first paragraph begins with
         self.is_label = False  # True while the label is read
 
