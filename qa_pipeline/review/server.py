@@ -98,9 +98,12 @@ def check_reachable(host: str, url: str | None) -> str | None:
         raise InputError(
             f"--host {host} cannot be opened in a browser: set review.url to the address that people open"
         )
+    advice = "Put a proxy with TLS before it and give its address as the setting review.url."
+    if url is not None:
+        advice = f"Let only the proxy at {url} reach it."
     return (
         f"Note: other machines reach {host}, and this server sends everything unencrypted, the token too. "
-        "Put a proxy with TLS before it and give its address as the setting review.url."
+        f"{advice}"
     )
 
 
