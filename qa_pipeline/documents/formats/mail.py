@@ -96,7 +96,7 @@ class _Reader:
                 self.omissions.add("attachment")
 
     def _read_versions(self, versions: Sequence[Message], level: int) -> Iterator[Block]:
-        """Yield the blocks of one of the versions: the first, which is the plainest, unless it is cut."""
+        """Yield the blocks of the first version, the plainest, or of the next if that is cut."""
         readers = [_Reader(self.settings) for _ in versions]
         readings = [
             list(reader.read_part(part, level)) for reader, part in zip(readers, versions, strict=True)
