@@ -19,7 +19,7 @@ def build_definitions(settings: Settings, *, resources: Resources | None = None)
         schedules=[automation.nightly, automation.nightly_release, automation.weekly_purge],
         sensors=[automation.corpus_sensor, *([alerts] if settings.monitoring.alerts.urls else [])],
         resources={"resources": resources or Resources(settings)},
-        executor=dg.in_process_executor,
+        executor=dg.in_process_executor,  # all assets of a run share one embedding model
     )
     return dg.Definitions.merge(definitions, monitoring_definitions(settings))
 

@@ -55,6 +55,10 @@ def test_every_table_shows_its_columns_before_it_is_first_made(specs: dict[str, 
         assert [column.name for column in schema.columns] == list(table.schema)
 
 
+def test_all_assets_of_a_batch_share_a_process_whoever_launches_the_job(definitions: dg.Definitions) -> None:
+    assert definitions.resolve_job_def("build_batch").executor_def.name == "in_process"
+
+
 def test_all_checks_block_but_those_that_are_called_warnings(definitions: dg.Definitions) -> None:
     graph = definitions.resolve_asset_graph()
     specs = [graph.get_check_spec(key) for key in graph.asset_check_keys]

@@ -35,10 +35,6 @@ build_batch = dg.define_asset_job(
     "build_batch",
     selection=dg.AssetSelection.assets(*BATCH_ASSETS),
     description="Builds everything of one batch, from its files to its training examples.",
-    # By default all assets of a run share a process, with one embedding model in memory.
-    # `execution: {config: {multiprocess: {}}}` in the Launchpad starts a process per asset.
-    executor_def=dg.multi_or_in_process_executor,
-    config={"execution": {"config": {"in_process": {}}}},
 )
 
 
