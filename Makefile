@@ -14,6 +14,9 @@ T := qa_pipeline_tests
 SMALL := --ignore=$(T)/system --ignore=$(T)/test_notebook.py
 FAST := $(T)/test_docs.py $(T)/text $(T)/documents/corpus $(T)/curation/test_batch_gates.py $(T)/retrieval \
 	$(T)/settings $(T)/prompts $(T)/llm/test_replies.py $(T)/test_reference.py
+# the longest first, and no file without slow tests: each process reads every file
+SLOW = $(T)/system $(T)/test_tutorial.py $(T)/test_notebook.py $(T)/llm \
+	$(shell grep -rl 'mark\.slow' $(T) --include='test_*.py' | sort)
 
 TOO_OLD := qa_pipeline needs Python 3.11 or newer. Name one that you have, such as: make install PYTHON=python3.12
 
@@ -71,7 +74,7 @@ test: layers lint  ## lint, types and the tests that start no processes
 
 # tests of a file share servers, so each file runs in one process
 test-system: $(VENV)/installed-system  ## processes, kills, a browser, Dagster as deployed, Postgres, S3, Ray; the tutorial
-	$(PYTEST) -m slow --numprocesses=3 --durations=30 --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m slow --numprocesses=4 --durations=30 --dist loadfile --no-loadscope-reorder $(SLOW)
 
 test-laws: $(VENV)/installed-dev  ## the laws alone, on twenty times as many examples; for the night
 	$(PYTEST) $(SMALL) -m hypothesis --hypothesis-profile=laws --durations=30
