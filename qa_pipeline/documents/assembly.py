@@ -49,7 +49,7 @@ def lay_out(kind: BlockKind, text: str) -> str:
 
 
 def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
-    """Return the blocks cleaned, masked and joined; a heading that is too long becomes a paragraph."""
+    """Return the blocks cleaned, masked and joined; `SIGN`s in them, set by parsers, become `doubts`."""
     document = Assembled()
     parts: list[str] = []
     length = 0
@@ -80,34 +80,41 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
         parts += [separator, written]
         length = start + len(written)
         document.sections[-1]["end"] = length
-        if text and SIGN.search(block.text):
-            # in Markdown the text follows its mark, such as `## `
-            _note_doubts(document.doubts, block, text, start + written.rfind(text), mask)
+        if text:
+            text_start = start + written.rfind(text)  # behind its mark, such as `## `
+            _note_doubts(document.doubts, block, text, text_start, mask)
         previous_kind = kind
     for page, next_page in zip_longest(document.pages, document.pages[1:]):
         page["end"] = next_page["start"] if next_page else length
     document.text = "".join(parts)
-    document.doubts.sort(key=lambda doubt: doubt["start"])  # a quoted block has other doubts noted before
+    # the doubt about all of a quoted block starts before the doubts in it, and is noted after them
+    document.doubts.sort(key=lambda doubt: doubt["start"])
     return document
 
 
 def _note_doubts(doubts: list[DoubtStruct], block: Block, text: str, text_start: int, mask: Mask) -> None:
-    """Note the doubts about a block: about the characters at a sign, or about all of it (`is_whole`)."""
+    """Note a doubt for each sign in a block: about the characters around it, or about all the `text`."""
     signs = list(SIGN.finditer(block.text))
     for sign in signs[:_MOST_DOUBTS]:
-        doubt = KINDS[sign[0]]
-        is_whole = doubt == "quoted" or block.kind == "table_row" or len(signs) > _MOST_DOUBTS
-        start, end = 0, len(text)  # in the canonical text of the block, which lacks the signs
-        if not is_whole:
-            # the text before the sign, written like the whole, is as long as the position of the sign
-            before = mask(lay_out(block.kind, clean(block.text[: sign.start()]))).text
-            position = min(len(before), end)  # it may be a blank too small, as `before` ends without blanks
-            start, end = max(position - 1, 0), min(position + 2, end)
+        kind = KINDS[sign[0]]
+        is_about_all = kind == "quoted" or block.kind == "table_row" or len(signs) > _MOST_DOUBTS
+        start, end = (0, len(text)) if is_about_all else _span_around(sign, block.kind, text, mask)
+        start, end = text_start + start, text_start + end
         last = doubts[-1] if doubts else None
-        if last and last["kind"] == doubt and text_start + start <= last["end"] + 1:  # they meet
-            last["end"] = max(last["end"], text_start + end)
+        if last and last["kind"] == kind and start <= last["end"] + 1:  # they overlap or touch
+            last["end"] = max(last["end"], end)
         else:
-            doubts.append({"kind": doubt, "start": text_start + start, "end": text_start + end})
+            doubts.append({"kind": kind, "start": start, "end": end})
+
+
+def _span_around(sign: re.Match[str], kind: BlockKind, text: str, mask: Mask) -> tuple[int, int]:
+    """Return the span of the characters next to a sign in `text`, the block without its signs.
+
+    In `as E = ?, so`, where `?` is the sign, the span is that of `= ,`, from 5 to 8 in `as E = , so`.
+    """
+    before = mask(lay_out(kind, clean(sign.string[: sign.start()]))).text  # `as E =`, without its last blank
+    position = min(len(before), len(text))  # 6: of the lost blank, or else of the character behind the sign
+    return max(position - 1, 0), min(position + 2, len(text))
 
 
 def _separator(previous: BlockKind | None, kind: BlockKind, *, continues: bool) -> str:

@@ -135,8 +135,7 @@ _PERSONNUMMER = re.compile(
     r"(?:(?<![^\W_])|(?<=nr))(?<!\d\.)(?P<century>18|19|20)?(?P<year>\d\d)-?"
     r"(?P<month>0[1-9]|1[0-2])-?(?P<day>0[1-9]|[1-8]\d|9[01])"
     r"(?:[ \n]?[-+][ \n]?|(?P<blank>[ \n])|)(?P<serial>\d{4})(?![^\W_])(?!\.\d)"
-)
-"""A Swedish personal number, such as 811218-9876 or 1981-12-18-9876."""
+)  # a Swedish personal number, such as 811218-9876 or 1981-12-18-9876
 _COORDINATION = 60  # added to the day of birth in a Swedish coordination number
 _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3])[0-5]\d")
 
@@ -194,8 +193,7 @@ def rules_of(kinds: Iterable[str]) -> tuple[Rule, ...]:
     return tuple(rule for rule in _PATTERNS if rule.kind in kinds)
 
 
-PLACE_HOLDER = "\ufffc"
-"""The character for an object in a text; no rule takes it for a part of an item."""
+PLACE_HOLDER = "\ufffc"  # the character for an object in a text; no rule takes it for a part of an item
 
 
 def find_items(text: str, rules: Sequence[Rule]) -> list[Item]:
@@ -238,8 +236,7 @@ def text_mask(settings: MaskingSettings, *, bare: bool = False) -> Mask:
 
     def mask(text: str) -> Masked:
         masked = _replace(text, rules, write, tokens)
-        # a flag only counts the items
-        return Masked(text, masked.counts) if settings.action == "flag" else masked
+        return Masked(text, masked.counts) if settings.action == "flag" else masked  # a flag only counts
 
     return mask
 
@@ -283,16 +280,16 @@ def check_name(batch: str, settings: MaskingSettings) -> None:
         raise CorpusError(f"the name of batch {name.text} holds personal data ({kinds}); rename the folder")
 
 
-_BORDER = re.compile(r"([/\\;|#\[\]])")  # between the names in a path or reference
+_BORDER = re.compile(r"([/\\;|#\[\]])")  # between names in a path or reference, so never in a token
 _SUFFIXES = re.compile(rf"(?:\.(?:{'|'.join(suffix[1:] for suffix in SUFFIXES)}|zip))+\Z", re.IGNORECASE)
 
 
 def mask_path(path: str, mask: Mask) -> Masked:
-    """Mask each name in a path, or in a reference such as `[source:a/b.md#c]`, by tokens without brackets."""
+    """Mask each name in a path or reference such as `[source:a/b.md#c]`; `mask` must write bare tokens."""
     counts: Counter[str] = Counter()
     names = []
     for name in _BORDER.split(path):  # also the signs between the names
-        stem = _SUFFIXES.sub("", name)  # `a@b.se.md` is not an address in Moldova
+        stem = _SUFFIXES.sub("", name)  # with its suffix, `a@b.se.md` reads as an address in Moldova (.md)
         masked = mask(clean(stem))
         counts.update(masked.counts)
         names.append(masked.text + name[len(stem) :] if masked.counts else name)

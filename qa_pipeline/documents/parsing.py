@@ -73,8 +73,7 @@ class ContentRow(TypedDict):
 
 CONTENT_COLUMNS = tuple(ContentRow.__annotations__)
 _COLUMNS_READER = TypeAdapter(ContentRow)
-ONLY_SPEED = ("parse_workers", "parse_seconds", "parse_memory")
-"""Settings that never change the text of a document."""
+ONLY_SPEED = ("parse_workers", "parse_seconds", "parse_memory")  # settings that change no document's text
 
 _LONGEST_TITLE = 300  # characters, as of a heading
 _LONGEST_NOTE = 2000  # characters of an address, which browsers take up to, or of a licence
@@ -134,10 +133,9 @@ def _columns(parsed: ParsedFile, assembled: assembly.Assembled, masking: Masking
     mask, counts = text_mask(masking), Counter(assembled.masked)
 
     def masked_line(value: str | None, longest: int, mask_line: Mask = mask) -> str | None:
-        # it is cut only once it is masked: half of an item would not be found
-        masked = mask_line(assembly.lay_out("heading", clean((value or "")[:_LONGEST_LOOKED_AT])))
+        masked = mask_line(" ".join(clean((value or "")[:_LONGEST_LOOKED_AT]).split()))
         counts.update(masked.counts)
-        return masked.text[:longest].strip() or None
+        return masked.text[:longest].strip() or None  # cut last, as half an e-mail address is not recognised
 
     declared: _Declared = {
         "language": parsed.language,

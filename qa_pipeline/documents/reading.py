@@ -38,8 +38,7 @@ from qa_pipeline.storage.table_schema import DocumentColumns, typed_rows
 from qa_pipeline.storage.tables import DOCUMENTS
 
 _ID_LENGTH = 32
-FORGOTTEN = "forgotten"
-"""The reason of a row whose document a person had erased."""
+FORGOTTEN = "forgotten"  # the reason of a row whose document a person had erased
 _SKIPPED = frozenset({"unsupported_format", "linked_folder"})
 
 
@@ -63,6 +62,7 @@ def read_documents(
     check_name(batch, settings.masking)
     description = read_description(files, text_mask(settings.masking, bare=True))
     batch_work = _BatchWork(settings, description, document_files, previous, forgotten)
+    # `parse` takes the requests one by one, and each has its content in `to_parse` by then
     for number, outcome in enumerate(parse(batch_work.requests(), settings)):
         batch_work.outcomes[batch_work.to_parse[number]] = outcome
         notify(len(batch_work.outcomes), len(document_files))
@@ -79,7 +79,7 @@ class _Content(NamedTuple):
 
 
 class _BatchWork:
-    """Read a batch: take all `requests`, set their `outcomes`, and take the `rows`."""
+    """Read a batch: take all `requests`, set the `outcomes` of their contents, and take the `rows`."""
 
     def __init__(
         self,
@@ -94,8 +94,8 @@ class _BatchWork:
         self.earlier_rows = _earlier_rows(previous, self.version)
         self.paths = [mask_path(file.path, text_mask(settings.masking, bare=True)) for file in files]
         self.contents: list[_Content | DocumentFailure] = []  # of the files, in order
-        self.outcomes: dict[_Content, ParseOutcome] = {}
-        self.to_parse: list[_Content] = []  # in the order of requests
+        self.outcomes: dict[_Content, ParseOutcome] = {}  # also of unchanged and forgotten contents
+        self.to_parse: list[_Content] = []  # of the requests so far, in their order
 
     def requests(self) -> Iterator[ParseRequest]:
         """Read the files in order, and yield the contents that need parsing, each of them once."""

@@ -25,7 +25,6 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, TypeAdapter
 
-from qa_pipeline.documents.assembly import lay_out
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.page_images import draw_page
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_file, read_columns
@@ -38,8 +37,7 @@ from qa_pipeline.text.words import clean
 # -P keeps the working folder, which may be the corpus, off the import path
 COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "qa_pipeline.documents.sandbox")
 ReplyT = TypeVar("ReplyT")
-Job = tuple[Mapping[str, object], bytes]
-"""The head of a request to a worker, and the file."""
+Job = tuple[Mapping[str, object], bytes]  # the head of a request to a worker, and the file
 UNUSABLE = DocumentFailure("parser_crashed", "the process that read it sent an unusable reply")
 
 _MOST_WORKERS = 8  # by default: each takes the memory of an interpreter and of the parsers' libraries
@@ -47,6 +45,7 @@ _START_SECONDS = 120.0  # a worker loads models of languages, on a slow disk or 
 _GRACE_SECONDS = 5.0  # a worker ends itself when the time of its file is over; if not, it is killed then
 _MOST_WAITING = 1000  # outcomes behind a slow file
 _LONGEST_REPLY = 500_000_000  # bytes; many times the longest text that is allowed by default
+_STARTED = b""  # the first message of a worker, sent once it can read files; the others are replies
 _FAILURE = TypeAdapter(tuple[Annotated[str, Field(pattern="^[a-z_]{1,40}$")], str])
 # no keys of services; one thread and one heap, as every thread's stack and heap counts as memory
 _PASSED_ON = {"PATH", "LANG", "TZ", "TMPDIR", "PYTHONPATH", "LD_LIBRARY_PATH", "TESSDATA_PREFIX"}
@@ -93,40 +92,41 @@ class Worker:
 
     def take(self, read: Callable[[bytes], ReplyT]) -> ReplyT | DocumentFailure | None:
         """Return the reply as `read` reads it, or a failure; None until it comes."""
-        reply = None
+        message: bytes | None = None
         if self.connection.poll():
-            with suppress(EOFError, OSError):
-                reply = self.connection.recv_bytes(_LONGEST_REPLY)
+            with suppress(EOFError, OSError):  # the worker has ended, or the message is too long
+                message = self.connection.recv_bytes(_LONGEST_REPLY)
         elif monotonic() < self.deadline:
             return None
-        if reply is None:  # the worker has ended, its reply is too long, or its time is over
-            is_too_long = not self.connection.readable  # `multiprocessing` closes the reading end then
-            self.end()
-            return UNUSABLE if is_too_long else self._why_it_died()
-        if not reply:  # the sign that it has started
+        if message is None:
+            return self._end_with_failure()
+        if message == _STARTED:
             self._is_ready = True
             return None
         try:
-            if reply.startswith(b"+"):
-                return read(reply[1:])
-            reason, detail = _FAILURE.validate_json(reply[1:])
-            failure = DocumentFailure(reason, lay_out("heading", clean(detail)))
+            if message.startswith(b"+"):
+                return read(message[1:])
+            reason, detail = _FAILURE.validate_json(message[1:])
+            failure = DocumentFailure(reason, " ".join(clean(detail).split()))
         except ValueError:
             failure = UNUSABLE
         if _may_stem_from_earlier_files(failure):
             self.end()
         return failure
 
-    def _why_it_died(self) -> DocumentFailure:
-        """Return the failure of a file whose worker has ended; called after `end`."""
+    def _end_with_failure(self) -> DocumentFailure:
+        """End the worker, and return the failure of its file; raises a SandboxError if it never started."""
+        self.end()  # kills the process if it still runs
+        if not self.connection.readable:  # as `recv_bytes` leaves it after a message over its limit
+            return UNUSABLE
         status = self.process.returncode
         how = f"it ended with status {status}" if status >= 0 else signal.strsignal(-status) or "a signal"
         if not self._is_ready:
             raise _not_started(how)
-        if status == -signal.SIGALRM or monotonic() > self.deadline:  # the worker's own alarm (`main`)
+        if status == -signal.SIGALRM or monotonic() > self.deadline:  # the alarm of `main`, or killed above
             limit = f"documents.parse_seconds = {self._settings.parse_seconds:g}"
             return DocumentFailure("timed_out", f"parsing took longer than {limit}")
-        if status == -signal.SIGKILL:
+        if status == -signal.SIGKILL:  # before its time was over, so not by us
             detail = "the system ended the process that parsed it, as it does when memory runs out"
             return DocumentFailure("out_of_memory", detail)
         return DocumentFailure("parser_crashed", f"the parser crashed its process: {how}")
@@ -223,10 +223,8 @@ def _may_stem_from_earlier_files(outcome: object) -> bool:
 
 
 def _not_started(cause: str) -> SandboxError:
-    return SandboxError(
-        f"no process can be started to parse files in: {cause}; if memory is short, end other programs or "
-        "set documents.parse_workers to 1"
-    )
+    advice = "if memory is short, end other programs or set documents.parse_workers to 1"
+    return SandboxError(f"no process can be started to parse files in: {cause}; {advice}")
 
 
 _IDLE_SECONDS = 60.0  # then its memory is worth more than the start of another
@@ -240,7 +238,7 @@ def main() -> None:
     load_model()  # now, because writing its temporary file may be forbidden later
     gc.freeze()  # loaded modules stay, so that collections can skip them
     gc.set_threshold(100_000, 20, 100)  # rarer than usual: a parser's tree is garbage all at once
-    connection.send_bytes(b"")  # the sign that it has started
+    connection.send_bytes(_STARTED)
     while connection.poll(_IDLE_SECONDS):
         try:
             head, content = json.loads(connection.recv_bytes()), connection.recv_bytes()

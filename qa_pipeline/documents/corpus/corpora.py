@@ -65,10 +65,12 @@ class Corpus(ABC):
                 except CorpusError as error:
                     refused[shown_path] = str(error)
         if not names and not refused:
-            problem = "contains no documents; put documents into it to form a single batch, or into folders"
-            if is_remote(self.location):  # where files alone form no batch
-                problem = "contains no folders of documents; put documents into folders"
-            raise CorpusError(f"corpus {self.location} {problem} inside it to form a batch each")
+            each = "folders inside it to form a batch each"
+            if is_remote(self.location):
+                fault = f"contains no folders of documents; put documents into {each}"
+            else:  # commands open a folder of files alone as a batch before (`single_batch`)
+                fault = f"contains no documents; put documents into it to form a single batch, or into {each}"
+            raise CorpusError(f"corpus {self.location} {fault}")
         return FoundBatches(tuple(sorted(names)), refused, tuple(loose))
 
     def batch(self, name: str) -> BatchFiles:
@@ -81,8 +83,7 @@ class Corpus(ABC):
         fingerprints: dict[str, str | None] = dict.fromkeys(names)
         for name in fingerprints:
             with suppress(CorpusError):
-                files = self.batch(name).list()
-                facts = [(file.path, file.size, file.size_and_times) for file in files]
+                facts = [(file.path, file.size, file.size_and_times) for file in self.batch(name).list()]
                 fingerprints[name] = hash_json(facts)
         return fingerprints
 
@@ -150,9 +151,8 @@ class FolderCorpus(Corpus):
     def entries(self) -> Iterator[Entry]:
         """Yield all direct entries of the folder."""
         if not Path(self.location).is_dir():
-            raise CorpusError(
-                f"corpus folder {self.location} does not exist or is not a folder; name a folder of batches"
-            )
+            problem = "does not exist or is not a folder; name a folder of batches"
+            raise CorpusError(f"corpus folder {self.location} {problem}")
         boundary = os.path.realpath(self.location)
         try:
             with os.scandir(self.location) as found:

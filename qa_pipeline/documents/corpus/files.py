@@ -34,14 +34,12 @@ _FORMATS = {
     "spreadsheet": ".xlsx .xlsm .ods", "odt": ".odt .ott .fodt",
 }  # fmt: skip
 SUFFIXES = {suffix: name for name, suffixes in _FORMATS.items() for suffix in suffixes.split()}
-ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})
-"""Formats whose headings name rows or sheets, never the document."""
+ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})  # their headings name rows or sheets, not the document
 PAIRS_FILES = ("pairs.jsonl", "pairs.json", "pairs.csv", "pairs.tsv", "pairs.parquet")
 DESCRIPTION_FILE = "batch.yaml"
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 
-Opener = Callable[[], AbstractContextManager[BinaryIO]]
-"""Opens a file for reading; raises a DocumentFailure, also while reading."""
+Opener = Callable[[], AbstractContextManager[BinaryIO]]  # raises a DocumentFailure, also while reading
 
 
 @dataclass(frozen=True, slots=True)

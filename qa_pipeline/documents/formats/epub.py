@@ -25,8 +25,7 @@ _EMPTY_ELEMENT = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)[\s/])"
     r"([a-z][\w:-]*)((?:\s[^<>]*)?)/>",
     re.IGNORECASE,
-)
-"""An element such as `<div/>`, which HTML would take for a start."""
+)  # an element such as `<div/>`, which HTML would take for a start
 _MATHS_PREFIX = re.compile(r"(</?)(?:m|mml|math):(?=m)")  # the prefix of `<m:math>`, which HTML lacks
 
 

@@ -14,14 +14,13 @@ from qa_pipeline.text.doubt import SIGNS
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-RAISED, LOWERED, STRUCK, LEVEL = "\x0e", "\x0f", "\x11", "\x10"
-"""Control characters, which canonical text never contains."""
+RAISED, LOWERED, STRUCK, LEVEL = "\x0e", "\x0f", "\x11", "\x10"  # never in canonical text
 SCRIPTS = {"superscript": RAISED, "subscript": LOWERED}
 _SCRIPT = re.compile("(?P<gap>\\s?)(?P<sign>[\x0e\x0f\x11])(?P<inside>[^\x0e\x0f\x10\x11]*)\x10")
 _BETWEEN_RUNS = re.compile("([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10\\1")
 _DEEPEST_SCRIPT = 3
 _REACH = 40  # characters before a raised text that decide its meaning
-_STARTS = ("", ":", "|", "(", "-", "–", "—")  # before the first word of a text (""), cell or bracket
+_STARTS = (":", "|", "(", "-", "–", "—")  # before the first word of a cell, bracket or clause
 _MARKS = re.compile(
     r"[\[(]?(?:\d{1,3}|[a-z]|[*∗†‡§¶#‖]{1,3})(?:\s?[,;]\s?(?:\d{1,3}|[a-z])|[–-]\d{1,3})*,?[\])]?|\[.*\]"
 )  # `3`, `(a)`, `**`, `2, 4`, `1–3`, or anything in square brackets
@@ -63,9 +62,8 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
         between = text[position : script.start()]
         gap, sign, inside = script["gap"], script["sign"], " ".join(script["inside"].split())
         after = text[script.end() : script.end() + _REACH]
-        before = (before + between)[-_REACH:]
-        if gap and inside.isdigit() and _ISOTOPE.match(after):
-            before = ""  # an isotope has no base: it is written, and keeps its gap
+        is_isotope = gap and inside.isdigit() and _ISOTOPE.match(after)  # its number has no base before it
+        before = "" if is_isotope else (before + between)[-_REACH:]
         if sign == STRUCK:
             written = ""
         elif sign == LOWERED:
@@ -74,9 +72,8 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
             written = write_script(inside, before, after)
         if inside and not written and omissions is not None:
             omissions.add("deleted_text" if sign == STRUCK else "footnote_mark", inside)
-        is_plain = written == inside  # without `^` or `_` it need not touch its base, as in `H 2O`
-        begins_text = before.strip()[-1:] in _STARTS  # it has no base
-        if sign == STRUCK or is_plain or begins_text:
+        is_plain = written == inside  # as in `H 2O`
+        if sign == STRUCK or is_plain or not _base_of(before):
             written = gap + written
         parts += [between, written]
         before = (before + written)[-_REACH:]
@@ -102,31 +99,40 @@ def write_script(raised: str, before: str, after: str) -> str:
 
     After `10` a 6 gives `^6`, after `1` an st stays `st`, and after `word` a 3 is a mark.
     """
-    base = before.split()[-1] if before.strip() else ""  # the last word
-    if base[-1:] in _STARTS:  # at a start there is nothing to raise to a power
-        if raised.isdigit() and _ISOTOPE.match(after):  # as in `^14C`
+    base = _base_of(before)
+    if not base:  # there is nothing to raise to a power
+        if raised.isdigit() and _ISOTOPE.match(after):  # `^14C`
             return f"^{raised}"
         return "" if is_mark(raised) else raised
-    if base[-1].isdigit():  # 1e and 12e are ordinals, but after 2023 a lone letter marks a note
-        is_ordinal = _ORDINAL.fullmatch(raised) and (len(raised) > 1 or len(base) < 3)
-    else:
-        is_ordinal = len(base) == 1 and raised in ("th", "st", "nd", "rd")  # as in nth
-    if is_ordinal or raised in ("®", "™", "©", "℠"):
+    if _is_ordinal_ending(raised, base) or raised in ("®", "™", "©", "℠"):
         return raised
     if is_mark(raised) and not _is_power(raised, base, before, after):
         return ""
-    is_signed = _SIGNED.fullmatch(raised) is not None
-    follows_word = re.search(r"[^\W\d_]{2}$", base) is not None
-    if follows_word and not (is_signed or raised.isdigit()):
-        return f" {raised}"  # words after a word, set small
-    exponent = raised if is_signed else _bracketed(raised)  # `x^-1/2` is clear, and `^2+` a charge
-    return f"^{exponent}{_gap(after)}"
+    if _SIGNED.fullmatch(raised):  # `x^-1/2`, or a charge such as `Ca^2+`
+        return f"^{raised}{_gap(after)}"
+    if re.search(r"[^\W\d_]{2}$", base) and not raised.isdigit():  # small words after a word
+        return f" {raised}"
+    return f"^{_bracketed(raised)}{_gap(after)}"  # `10^6` or `x^(n+1)`
+
+
+def _base_of(before: str) -> str:
+    """Return the last word before a script, empty at the start of a text, cell, bracket or clause."""
+    base = before.split()[-1] if before.strip() else ""
+    return "" if base.endswith(_STARTS) else base
+
+
+def _is_ordinal_ending(raised: str, base: str) -> bool:
+    """Return True for the ending of an ordinal number, such as the st of 1st or the th of nth."""
+    if not base[-1].isdigit():
+        return len(base) == 1 and raised in ("th", "st", "nd", "rd")
+    is_long_enough = len(raised) > 1 or len(base) < 3  # 12e is ordinal, but the a of 2023a marks a note
+    return is_long_enough and _ORDINAL.fullmatch(raised) is not None
 
 
 def _write_lowered(inside: str, before: str, after: str) -> str:
     """Return lowered text as written between two texts: `x_1`, but `H2O`."""
-    base = before.split()[-1] if before.strip() else ""
-    if base[-1:] in _STARTS or (_COMPOUND.fullmatch(base) and re.fullmatch(r"[\dxyn,.+−-]+", inside)):
+    base = _base_of(before)
+    if not base or (_COMPOUND.fullmatch(base) and re.fullmatch(r"[\dxyn,.+−-]+", inside)):
         return inside
     return f" {inside}" if " " in inside else f"_{_bracketed_index(inside)}{_gap(after)}"
 
@@ -139,24 +145,24 @@ def _gap(after: str) -> str:
 def _is_power(raised: str, base: str, before: str, after: str) -> bool:
     """Return True if a raised number or letter is an exponent rather than the mark of a note.
 
-    `base` is the last word of `before`. Exponents follow 10 or 2, small numbers, variables, units, functions
-    or bracketed terms, or meet an operator.
+    `base` is the last word of `before`. Each comment shows an exponent, and then a mark in the same position.
     """
-    if raised == "1" or not raised.isalnum():  # nobody writes x^1; `2,3` and `*` are marks
+    if raised == "1" or not raised.isalnum():  # no exponent; 1, `2,3` and `*`
         return False
-    if base[-1] in ")]}":  # such as (a+b)
+    if base[-1] in ")]}":  # (a+b)^2; (1994) and 2
         opening = max(before.rfind(sign) for sign in "([{")
         return _TERM.fullmatch(before[max(opening, 0) :].strip()) is not None
     meets_operator = (_OPERATOR_AFTER.match(after) or _OPERATOR_BEFORE.search(before)) is not None
     if number := _NUMBER.search(base):
-        is_small = len(number[0]) < 3 and number[0].isdigit()
-        return number[0] in ("2", "10") or meets_operator or (is_small and raised.isdigit())
+        if number[0] in ("2", "10") or meets_operator:  # 10^n, or 150^2 = 22500
+            return True
+        return raised.isdigit() and number[0].isdigit() and len(number[0]) < 3  # 3^2; 150 and 2, or 3 and a
     word = _WORD.search(base)
-    if word is None:  # after `x1`, which is neither number nor word, a power; after `end.` a mark
+    if word is None:  # x1^2; `end.` and 2
         return base[-1].isalnum()
-    if word[0] in _RAISABLE:  # `m^2`; a letter after a unit or function is a mark
+    if word[0] in _RAISABLE:  # km^2; km and a
         return raised.isdigit()
-    return len(word[0]) == 1 or (raised.isdigit() and meets_operator)  # a single letter is a variable
+    return len(word[0]) == 1 or (raised.isdigit() and meets_operator)  # x^n, or = rate^2; `word` and 2
 
 
 _DEEPEST = 60  # levels of a formula: nobody writes more, and each is a call
@@ -211,7 +217,7 @@ def _write(element: "_Element", depth: int) -> str:
 
 def _compose(name: str, element: "_Element", parts: list[str]) -> str:
     """Return an element of MathML (`mfrac`) or OMML (`f`) from its written parts."""
-    # numbers one above the other without a line are a binomial
+    # without a bar, numbers one above the other are a binomial; MathML and OMML tell it in different ways
     has_bar = not element.get("linethickness", "1").startswith("0") and _property(element, "type") != "noBar"
     match name, parts:
         case "msub" | "munder" | "sSub", [base, below]:
@@ -222,13 +228,13 @@ def _compose(name: str, element: "_Element", parts: list[str]) -> str:
             return _scripts(base, below, above)
         case "mfrac" | "f", [numerator, denominator] if numerator and denominator and has_bar:
             return f"{_FRACTION}{_bracketed(numerator)}/{_bracketed(denominator)}"
-        case ("mroot", [inside, degree]) | ("rad", [degree, inside]) if degree:
+        case ("mroot", [inside, degree]) | ("rad", [degree, inside]) if degree:  # OMML has the degree first
             return f"{_bracketed(inside)}^(1/{_bracketed(degree)})"
         case ("msqrt", _) | ("rad", [_, _]):  # without a degree
             return f"sqrt({_join(parts)})"
         case "mspace", _:  # parts formulas, as in `a=b c=d`
             return " "
-    if name not in _ROWS:
+    if name not in _ROWS:  # also a fraction without a bar, or a script that lacks a part
         raise _UnwritableError
     if name == "d":  # the brackets of OMML
         start, end = _property(element, "begChr", "("), _property(element, "endChr", ")")
@@ -248,33 +254,31 @@ def _property(element: "_Element", name: str, otherwise: str = "") -> str:
 
 
 def _join(parts: Sequence[str]) -> str:
-    """Return parts in a row, with brackets around fractions: `(b/c)x`, but `b/c` alone and `1 1/2`.
-
-    A blank parts what would read as one, as in `sin x`, `2 3` and `x^2 y`; a product is `4ac`.
-    """
+    """Return parts in a row, with brackets around fractions: `(b/c)x`, but `b/c` alone and `1 1/2`."""
     parts = [part for part in parts if part]
     if len(parts) == 1:
         return parts[0]
-    written = before = ""
+    written = previous = ""
     for part in parts:
         is_fraction = part.startswith(_FRACTION)
-        is_number = f"{before}{part}".translate(_UNSEEN).replace("/", "").isdigit()  # `1/2` or `1 1/2`
-        is_product = _FACTOR.fullmatch(before) and _LETTER.match(part)
-        if written[-1:].isalnum() and (is_fraction or part[0].isalnum()):
-            written += _TIMES if is_product else " "
-        written += f"({part})" if is_fraction and not is_number else part
-        before = part
+        if written[-1:].isalnum() and (is_fraction or part[0].isalnum()):  # both would read as a single word
+            is_product = _FACTOR.fullmatch(previous) and _LETTER.match(part)
+            written += _TIMES if is_product else " "  # `4ac`; `sin x`, `2 3`, `x^2 y` and `1 1/2`
+        # brackets as in `(b/c)x`, but not in `1/2 m` and `1 1/2`, which have only digits up to here
+        has_digits_only = f"{previous}{part}".translate(_UNSEEN).replace("/", "").isdigit()
+        written += f"({part})" if is_fraction and not has_digits_only else part
+        previous = part
     return " ".join(written.split())  # blanks of `mspace` may meet others
 
 
 def _scripts(base: str, below: str = "", above: str = "") -> str:
-    """Return a base with its index and exponent, such as `x_1^2`; primes are written as they are."""
+    """Return a base with its index and exponent, such as `x_1^2`; primes and degrees stay, as in `x′`."""
     written = base if _BASE.fullmatch(base) else _bracketed(base)
     if below:
         written += f"_{_bracketed_index(below)}"
     if above:
-        is_prime = not above.strip("′'″‴°∘")
-        written += above if is_prime else f"^{_bracketed(above)}"
+        is_raised_sign = not above.strip("′'″‴°∘")
+        written += above if is_raised_sign else f"^{_bracketed(above)}"
     return written
 
 
@@ -284,6 +288,7 @@ def _bracketed(text: str) -> str:
 
 
 def _bracketed_index(text: str) -> str:
+    """Return an index in brackets, unless it is a word or number: `x_max`, but as an exponent `x^(max)`."""
     return text if text.translate(_UNSEEN).isalnum() else _bracketed(text)
 
 

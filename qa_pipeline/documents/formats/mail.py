@@ -28,7 +28,7 @@ _MAIL_HEADERS = frozenset(["from", "to", "subject", "date", "received", "message
 _TEXT_TYPES = ("text/plain", "text/html", "text/markdown", "multipart")
 """A `multipart` without parts lacks its boundary and is text."""
 _LONGEST_HEADER = 10_000  # characters: the time to decode one grows with the square of its length
-_LEAST_SHARE = 0.5  # of the longest version: a plain version with less is cut, or only names the other
+_LEAST_SHARE = 0.5  # of the longest version: a plain text with less is cut, or only says `see the HTML`
 _BASE64 = re.compile(r"\s*(?:[A-Za-z0-9+/]+={0,2}[ \t]*(?:\r?\n|\Z))+")
 """The lines of Base64, such as `SGVsbG8=`, up to a blank line or other signs."""
 _QUOTED_LINES = re.compile(r"(?:^>.*\n?)+", re.MULTILINE)
@@ -36,8 +36,7 @@ _EARLIER = re.compile(
     r"-{2,}\s*(?:Original Message|Urspr(?:ü|u)n(?:gliche Nachricht|gligt meddelande))"
     r"|\W*(?:From|Von|Från):.{1,300}?\b(?:Sent|Date|Gesendet|Datum|Skickat):",
     re.DOTALL,
-)
-"""How mail programs begin the mail that is answered below."""
+)  # how mail programs begin the mail that is answered below
 _FORWARD = re.compile(r"\s*(?:fwd?|wg|vb)\s*:", re.IGNORECASE)  # earlier mail is what it passes on
 
 
@@ -81,6 +80,7 @@ class _Reader:
         """Yield the blocks of a part of a message and of the parts in it."""
         kind = part.get_content_type()
         children = list(part.get_payload()) if part.is_multipart() else []
+        is_attached = part.get_content_disposition() == "attachment"
         if kind == "message/rfc822" and children:
             yield from self.read_message(children[0], level + 1)
         elif kind == "multipart/alternative" and children:
@@ -88,7 +88,7 @@ class _Reader:
         elif children:
             for child in children:
                 yield from self.read_part(child, level)
-        elif _is_text(part):
+        elif kind.startswith(_TEXT_TYPES) and not is_attached:
             yield from self._read_text(part, level)
         else:
             content, _ = _payload_of(part)
@@ -107,8 +107,9 @@ class _Reader:
         yield from readings[chosen]
         self.omissions.update(readers[chosen].omissions.record())
         for number, reader in enumerate(readers):
-            if number != chosen:  # counted as a whole, so only its attachments are counted apart
-                self.omissions.count("alternative", 1 if readings[number] else 0, lengths[number])
+            if number != chosen:  # all its text is left out, so of its own omissions only attachments count
+                pieces = 1 if readings[number] else 0
+                self.omissions.count("alternative", pieces, characters=lengths[number])
                 self.omissions.count("attachment", reader.omissions.pieces["attachment"], characters=0)
 
     def _read_text(self, part: Message, level: int) -> list[Block]:
@@ -162,15 +163,11 @@ def _payload_of(part: Message) -> tuple[bytes, str]:
         body = _BASE64.match(text)
         if body is None:  # declared as Base64, but plain text
             return text.encode("utf-8", "surrogateescape"), ""
-        with suppress(binascii.Error):  # `==` completes a cut padding; the library takes impossible lengths
+        with suppress(binascii.Error):  # `==` replaces lost padding
             return base64.b64decode(f"{body[0]}=="), text[body.end() :]
+    # other encodings, and Base64 of 4n + 1 signs, at which `b64decode` raises
     payload = part.get_payload(decode=True)
     return (payload if isinstance(payload, bytes) else b""), ""
-
-
-def _is_text(part: Message) -> bool:
-    is_attached = part.get_content_disposition() == "attachment"
-    return not is_attached and part.get_content_type().startswith(_TEXT_TYPES)
 
 
 def _header(message: Message, name: str) -> str:
@@ -182,8 +179,7 @@ def _decode_words(value: str) -> str:
     """Decode a header such as `=?utf-8?q?F=C3=B6rslag?=`."""
     try:
         words = decode_header(decode(value.encode("utf-8", "surrogateescape")))
-        return "".join(
-            word if isinstance(word, str) else decode(word, charset=charset) for word, charset in words
-        )
+        texts = (word if isinstance(word, str) else decode(word, charset=charset) for word, charset in words)
+        return "".join(texts)
     except (DocumentFailure, HeaderParseError):
         return value.encode(errors="replace").decode()

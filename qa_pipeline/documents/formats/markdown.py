@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _INDENTED_BOX = re.compile(
     r"(?:(?:!!!|\?\?\?\+?)\s++(?P<kind>[\w -]*)|={3}[!+]?\s++(?=\"))(?:\"(?P<title>[^\"]*)\")?\s*$"
-)
-"""`!!! note "Title"`, and the tab `=== "Title"`."""
+)  # `!!! note "Title"`, `!!! note`, and the tab `=== "Title"`, which must have a title
+_BOX_END = "</details>"
 _BOX_HEAD = re.compile(r"\s*(?:\{[^{}]*\}|(?P<kind>[a-zA-Z][\w-]*))(?!\S)\s*\|?(?P<title>.*)")
 """The text behind `///` or `:::`, such as `note | Title`, `tip Title` or `{.callout-note}`."""
 _INCLUDE = re.compile(r"^[ \t]*(?:\{[*!%].*[*!%]\}|-{2}8<-{2}.*|:::\s+\w+(?:\.\w+)+)[ \t]*$", re.MULTILINE)
@@ -48,7 +48,7 @@ _ICONS = {":white_check_mark:": "✓", ":heavy_check_mark:": "✓", ":x:": "✗"
 
 
 def _start_of_box(kind: str | None, title: str | None, env: Any) -> str:
-    """Return the start of a box with its title; its kind, such as `warning`, is counted."""
+    """Return the HTML that starts a box, with its title; its kind, such as `warning`, is counted."""
     if kind:
         env["omissions"].add("box_kind", kind)
     title = re.sub(r"\{[^{}]*\}", " ", title or "").strip(" []:")
@@ -56,13 +56,9 @@ def _start_of_box(kind: str | None, title: str | None, env: Any) -> str:
     return f"<details><summary>{label}</summary>" if label else "<details>"
 
 
-def _is_box_head(text: str, _: str) -> bool:
-    return _BOX_HEAD.fullmatch(text) is not None
-
-
-def _fenced_box(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
+def _fenced_box(_renderer: Any, tokens: Any, index: int, _options: Any, env: Any) -> str:
     head = _BOX_HEAD.fullmatch(tokens[index].info)
-    return _start_of_box(head["kind"], head["title"], env) if head else "</details>"
+    return _start_of_box(head["kind"], head["title"], env) if head else _BOX_END
 
 
 def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
@@ -79,12 +75,12 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
     stop = start + 1
     while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= indent):
         stop += 1
-    state.push("html_box", "", 0).content = _start_of_box(mark["kind"], mark["title"], state.env)
-    outer_bounds = state.blkIndent, state.lineMax  # the indent and the last line to read
+    state.push("ready_html", "", 0).content = _start_of_box(mark["kind"], mark["title"], state.env)
+    outer_bounds = state.blkIndent, state.lineMax  # the indent of blocks, and the line at which they end
     state.blkIndent, state.lineMax = indent, stop
     state.md.block.tokenize(state, start + 1, stop)
     state.blkIndent, state.lineMax = outer_bounds
-    state.push("html_box", "", 0).content = "</details>"
+    state.push("ready_html", "", 0).content = _BOX_END
     state.line = stop
     return True
 
@@ -92,8 +88,9 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
 def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
     """Parse a table drawn with characters; `silent` only asks if it is there."""
     first_two = [state.src[state.bMarks[line] : state.eMarks[line]].strip() for line in range(start, end)[:2]]
-    is_drawn = first_two[0].startswith("+-") or first_two[-1].startswith("--")  # a border, or a rule
-    if not is_drawn:
+    has_border = first_two[0].startswith("+-")  # `+------+------+`
+    has_rule = first_two[-1].startswith("--")  # `------  ------` below the heads
+    if not has_border and not has_rule:
         return False
     stop = start
     while stop < end and not state.isEmpty(stop):
@@ -107,7 +104,7 @@ def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> boo
     for row in rows:
         cells = [f"<{'th' if cell.header else 'td'}>{_render(cell.text, env)}" for cell in row]
         markup += f"<tr>{''.join(cells)}</tr>"
-    state.push("html_box", "table", 0).content = f"<table>{markup}</table>"
+    state.push("ready_html", "table", 0).content = f"<table>{markup}</table>"
     state.line = stop
     return True
 
@@ -160,11 +157,11 @@ def _render(text: str, env: dict[str, Any]) -> str:
 
 
 def _number_items(tokens: "Sequence[Token]") -> None:
-    """Number items as written, such as 1, 2, 5 in a statute; a number that does not rise counts on."""
+    """Number items as written, such as 1, 2, 5 in a statute; 1, 1, 1 becomes 1, 2, 3."""
     last_numbers: list[int] = []  # of each open list
     for token in tokens:
         if token.type == "ordered_list_open":
-            last_numbers.append(int(token.attrGet("start") or 0) - 1)
+            last_numbers.append(-1)  # less than any first number
         elif token.type == "ordered_list_close":
             last_numbers.pop()
         elif token.type == "list_item_open" and token.info.isdecimal():
@@ -188,18 +185,21 @@ def _parser() -> "MarkdownIt":
     # A price such as $5 is no formula: no blanks inside the signs, no digits outside them.
     parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
     for name, marker in (("colons", ":"), ("slashes", "/")):
-        parser.use(container_plugin, name, marker, _is_box_head, _fenced_box)
-    ended_blocks = ["paragraph", "reference", "blockquote", "list"]  # without a blank line between
+        parser.use(
+            container_plugin, name, marker, lambda text, _: bool(_BOX_HEAD.fullmatch(text)), _fenced_box
+        )
+    # `alt`: the blocks that a box or table may interrupt, without a blank line between
+    interrupted = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     for rule in (_indented_box, _drawn_table):
-        parser.block.ruler.before("fence", rule.__name__, rule, {"alt": ended_blocks})
-    parser.core.ruler.before("inline", "dialects", _clean_inline)
-    for name, render in _RULES.items():
+        parser.block.ruler.before("fence", rule.__name__, rule, interrupted)
+    parser.core.ruler.before("inline", "dialects", _clean_inline)  # before the marks in a text are read
+    for name, render in _RENDERERS.items():
         parser.add_render_rule(name, render)
     return parser
 
 
-def _fence(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
-    """Return code, or a formula in `$$`, as lines of their own."""
+def _verbatim(_renderer: Any, tokens: Any, index: int, _options: Any, env: Any) -> str:
+    """Return a block of code, or a formula in `$$`, as lines of their own."""
     text = tokens[index].content
     language, _, rest = tokens[index].info.strip().partition(" ")  # such as `python title="a.py"`
     if rest:
@@ -209,12 +209,12 @@ def _fence(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
     return f"<pre><code>{escape(text)}</code></pre>"
 
 
-def _link(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
+def _link(_renderer: Any, tokens: Any, index: int, _options: Any, env: Any) -> str:
     env["omissions"].add("link_target", str(tokens[index].attrGet("href") or ""))
     return "<a>"
 
 
-def _inline_html(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
+def _inline_html(_renderer: Any, tokens: Any, index: int, _options: Any, env: Any) -> str:
     """Return breaks, marks of raised, lowered or deleted text, and labels of components; drop the rest."""
     markup = tokens[index].content
     if markup.startswith("<!--"):
@@ -232,7 +232,7 @@ def _inline_html(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
     return f"<{slash}{'del' if name in ('s', 'strike') else name}>"
 
 
-def _block_html(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
+def _block_html(_renderer: Any, tokens: Any, index: int, _options: Any, env: Any) -> str:
     """Return the text of HTML blocks; markup without text is dropped."""
     markup = tokens[index].content
     if markup.lstrip().startswith("<?") and ">" not in markup:  # the HTML parser drops an open instruction
@@ -242,15 +242,16 @@ def _block_html(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
     return close_elements(labelled) if _TAG.sub("", labelled).strip() else ""
 
 
-def _text(_: Any, tokens: Any, index: int, *__: Any) -> str:
+def _text(_renderer: Any, tokens: Any, index: int, *_: Any) -> str:
     return escape(_ICONS.get(tokens[index].content.strip(), tokens[index].content))
 
 
-def _content(_: Any, tokens: Any, index: int, *__: Any) -> str:
+def _ready_html(_renderer: Any, tokens: Any, index: int, *_: Any) -> str:
     return str(tokens[index].content)
 
 
-_RULES = {
-    "text": _text, "fence": _fence, "link_open": _link, "html_inline": _inline_html,
-    "html_block": _block_html, "html_box": _content, "math_block": _fence, "math_block_label": _fence,
+_RENDERERS = {
+    "text": _text, "fence": _verbatim, "math_block": _verbatim, "math_block_label": _verbatim,
+    "link_open": _link, "html_inline": _inline_html, "html_block": _block_html, "ready_html": _ready_html,
 }  # fmt: skip
+"""By the type of a token; a formula may have a label behind its `$$`, and `ready_html` is of this module."""

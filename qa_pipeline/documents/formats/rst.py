@@ -44,13 +44,11 @@ _TITLED = frozenset({"admonition", "topic", "sidebar", "rubric", "table", "tab",
 """Boxes whose argument is their title."""
 _FRAMES = frozenset({"class", "compound", "container", "epigraph", "highlights", "only", "pull-quote"})
 """Boxes without a title; their argument is a name of a look or a condition."""
-_VERBATIM = frozenset(
-    {"code", "code-block", "sourcecode", "parsed-literal", "math", "doctest", "productionlist"}
-)
+_CODE = frozenset({"code", "code-block", "sourcecode"})  # their argument is a language
+_VERBATIM = _CODE | {"parsed-literal", "math", "doctest", "productionlist"}
 _OMITTED = frozenset(
     {"contents", "toctree", "index", "header", "footer", "highlight", "meta", "title", "role", "raw"}
-)
-"""Directives without text of the document."""
+)  # directives without text of the document
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -110,14 +108,14 @@ class _Directive(Directive):
         caption = self.options.pop("caption", "")
         content: list[nodes.Node] = [nodes.paragraph("", caption)] if caption else []
         omission = "directive"  # the kind under which `omitted` is counted
-        omitted = list(map(str, self.options.values()))
+        omitted = list(map(str, self.options.values()))  # and arguments that are no text of the document
         if is_of_file or name in ("include", "literalinclude"):
             omission, omitted = "include", [*omitted, argument]
             content += self._read(body)
         elif name in _OMITTED:
             omitted = [*omitted, *self.content]
-        elif name in _VERBATIM:  # the argument is a language of code, but a first formula
-            text = "\n".join(body if "code" in name else self.content).strip("\n")
+        elif name in _VERBATIM:  # the argument of `.. math:: x^2` is the first line of its text
+            text = "\n".join(body if name in _CODE else self.content).strip("\n")
             content += [nodes.literal_block(text, text)] if text.strip() else []
         elif name in ("image", "figure"):
             omission = "image"
@@ -130,7 +128,7 @@ class _Directive(Directive):
         else:  # a note, or an unknown box that its name heads; the argument is its first line
             title = _LABELS.get(name) or re.sub(r"[-_:]", " ", name).capitalize()
             content.append(nodes.admonition("", nodes.title("", title), *self._read(self.content)))
-        is_counted = omission != "directive" or "".join(omitted).strip()  # images and files always
+        is_counted = omission != "directive" or "".join(omitted).strip()  # images and files in any case
         return [*content, _left_out(omission, "\n".join(omitted))] if is_counted else content
 
     def _read(self, lines: StringList) -> list[nodes.Node]:
@@ -181,8 +179,8 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
     elif name in ("pep", "rfc"):
         node = nodes.inline("", f"{name.upper()} {text.partition('#')[0].strip()}")
     else:
-        label = text.lower() if name == "ref" else ""  # the translator writes the title of its section
-        # `~` and `!` only say how Sphinx links the name
+        label = text.lower() if name == "ref" else ""  # `visit_inline` writes the title of its section
+        # in `~os.path.join`, `!join` and `~.join`, the signs before the name only say how Sphinx links it
         node = nodes.inline("", re.sub(r"^[~!]\.?", "", text), label=label)
     return [node], []
 
@@ -201,8 +199,8 @@ def _replace_messages(document: nodes.document, lines: list[str], omissions: Omi
             message.replace_self(quoted)
             continue
         message.parent.remove(message)
-        if "malformed" in message.astext():  # such as `.. |name` without end; the message has its last line
-            end = message["line"]
+        if "malformed" in message.astext():  # such as `.. |name` without end
+            end = message["line"]  # the last line of the markup, which starts at the nearest `..` before
             starts = (number for number in range(end) if lines[number].lstrip().startswith(".."))
             omissions.add("malformed", "\n".join(lines[max(starts, default=0) : end]))
 

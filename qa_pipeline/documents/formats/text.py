@@ -73,7 +73,7 @@ def _read_group(lines: list[str], omissions: Omissions) -> list[Block]:
 
 def _read_body(lines: list[str], omissions: Omissions) -> list[Block]:
     """Return lines as list items, a heading, code or a paragraph; rules are counted."""
-    if all(_UNDERLINE.match(line) for line in lines):  # rules alone, or nothing below a heading
+    if all(_UNDERLINE.match(line) for line in lines):  # rules; below a heading, `lines` may be empty
         for line in lines:
             omissions.add("rule", line)
         return []
@@ -173,8 +173,7 @@ _DECLARATION = re.compile(
 _LOOKED_AT = 4096  # bytes in which a file declares its encoding
 _GARBLED = re.compile(
     r"[^\W\d_][\x80-\x9f\xa1-\xac\xae-\xb3\xb5\xb6\xb8-\xbf„”†‡ˆ‰‹›•˜](?=[^\W\d_])|[a-z][ŒŠŽŸÀ-Þ]"
-)
-"""A sign amid a word, or a capital behind a small letter, as in text of another code page."""
+)  # a sign amid a word, or a capital behind a small letter, as in text of another code page
 # Browsers read these labels as their Windows superset, and pages rely on it (WHATWG Encoding, 4.2).
 _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
 
@@ -182,8 +181,8 @@ _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
 def decode(content: bytes, *, declared: bool = False, charset: str | None = None) -> str:
     """Decode a text by its byte order mark, its declaration, as UTF-8, or by a guess.
 
-    `declared` believes an XML declaration or HTML meta element; `charset` is stated elsewhere, as in the
-    header of an e-mail. Raises a DocumentFailure (`binary_content` or `undecodable`).
+    `declared` trusts an XML declaration or HTML meta element, and `charset` is that of a mail header; each is
+    passed over if it does not fit. Raises a DocumentFailure (`binary_content` or `undecodable`).
     """
     for mark, encoding in _MARKS:
         if content.startswith(mark):
@@ -207,11 +206,10 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
         text = _try_decoding(content, encoding)
         if text is None:
             continue
-        # nearly all bytes fit Latin-1 or UTF-16, but not GBK, so UTF-8 is preferred to them if it fits, too;
-        # true UTF-16 has zeros, with which `utf8_text` is None
-        has_single_bytes = len(text) == len(content)  # for each character
-        is_doubtful = has_single_bytes or encoding.startswith(("utf-16", "utf-32"))
-        return utf8_text if is_doubtful and utf8_text is not None else text
+        # encodings that nearly any bytes fit, unlike GBK: with a byte for each character, such as Latin-1, or
+        # with 2 or 4; UTF-8 rarely fits by chance, and wins, but never fits the zeros of true UTF-16
+        fits_any_bytes = len(text) == len(content) or encoding.startswith(("utf-16", "utf-32"))
+        return utf8_text if fits_any_bytes and utf8_text is not None else text
     return utf8_text if utf8_text is not None else _guess(content)
 
 
