@@ -49,7 +49,7 @@ def lay_out(kind: BlockKind, text: str) -> str:
 
 
 def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
-    """Return the blocks cleaned, masked and joined; `SIGN`s in them, set by parsers, become `doubts`."""
+    """Return the blocks cleaned, masked and joined; the signs that parsers set at doubtful text become `doubts`."""
     document = Assembled()
     parts: list[str] = []
     length = 0
@@ -101,7 +101,7 @@ def _note_doubts(doubts: list[DoubtStruct], block: Block, text: str, text_start:
         start, end = (0, len(text)) if is_about_all else _span_around(sign, block.kind, text, mask)
         start, end = text_start + start, text_start + end
         last = doubts[-1] if doubts else None
-        if last and last["kind"] == kind and start <= last["end"] + 1:  # they overlap or touch
+        if last and last["kind"] == kind and start <= last["end"] + 1:  # they meet, as two about all do
             last["end"] = max(last["end"], end)
         else:
             doubts.append({"kind": kind, "start": start, "end": end})

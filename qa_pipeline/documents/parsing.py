@@ -133,6 +133,7 @@ def _columns(parsed: ParsedFile, assembled: assembly.Assembled, masking: Masking
     mask, counts = text_mask(masking), Counter(assembled.masked)
 
     def masked_line(value: str | None, longest: int, mask_line: Mask = mask) -> str | None:
+        """Return a field on a line, masked and then cut; the masked items are added to `counts`."""
         masked = mask_line(" ".join(clean((value or "")[:_LONGEST_LOOKED_AT]).split()))
         counts.update(masked.counts)
         return masked.text[:longest].strip() or None  # cut last, as half an e-mail address is not recognised

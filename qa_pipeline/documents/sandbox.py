@@ -98,7 +98,7 @@ class Worker:
                 message = self.connection.recv_bytes(_LONGEST_REPLY)
         elif monotonic() < self.deadline:
             return None
-        if message is None:
+        if message is None:  # or its time is over
             return self._end_with_failure()
         if message == _STARTED:
             self._is_ready = True

@@ -72,8 +72,9 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
             written = write_script(inside, before, after)
         if inside and not written and omissions is not None:
             omissions.add("deleted_text" if sign == STRUCK else "footnote_mark", inside)
-        is_plain = written == inside  # as in `H 2O`
-        if sign == STRUCK or is_plain or not _base_of(before):
+        # it stays before struck-out text, in `H 2O`, and where there is no base, as in `Carbon ^14C`
+        keeps_gap = sign == STRUCK or written == inside or not _base_of(before)
+        if keeps_gap:
             written = gap + written
         parts += [between, written]
         before = (before + written)[-_REACH:]
@@ -134,7 +135,9 @@ def _write_lowered(inside: str, before: str, after: str) -> str:
     base = _base_of(before)
     if not base or (_COMPOUND.fullmatch(base) and re.fullmatch(r"[\dxyn,.+−-]+", inside)):
         return inside
-    return f" {inside}" if " " in inside else f"_{_bracketed_index(inside)}{_gap(after)}"
+    if " " in inside:  # small words
+        return f" {inside}"
+    return f"_{_bracketed_index(inside)}{_gap(after)}"
 
 
 def _gap(after: str) -> str:
@@ -145,12 +148,12 @@ def _gap(after: str) -> str:
 def _is_power(raised: str, base: str, before: str, after: str) -> bool:
     """Return True if a raised number or letter is an exponent rather than the mark of a note.
 
-    `base` is the last word of `before`. Each comment shows an exponent, and then a mark in the same position.
+    `base` is the last word of `before`. Each comment shows an exponent; then a base and a mark.
     """
-    if raised == "1" or not raised.isalnum():  # no exponent; 1, `2,3` and `*`
+    if raised == "1" or not raised.isalnum():  # never an exponent: 1, `2,3` and `*`
         return False
     if base[-1] in ")]}":  # (a+b)^2; (1994) and 2
-        opening = max(before.rfind(sign) for sign in "([{")
+        opening = max(before.rfind(sign) for sign in "([{")  # of the last bracket
         return _TERM.fullmatch(before[max(opening, 0) :].strip()) is not None
     meets_operator = (_OPERATOR_AFTER.match(after) or _OPERATOR_BEFORE.search(before)) is not None
     if number := _NUMBER.search(base):
@@ -158,7 +161,7 @@ def _is_power(raised: str, base: str, before: str, after: str) -> bool:
             return True
         return raised.isdigit() and number[0].isdigit() and len(number[0]) < 3  # 3^2; 150 and 2, or 3 and a
     word = _WORD.search(base)
-    if word is None:  # x1^2; `end.` and 2
+    if word is None:  # x1^2, as x1 ends with neither a whole number nor a word; `end.` and 2
         return base[-1].isalnum()
     if word[0] in _RAISABLE:  # km^2; km and a
         return raised.isdigit()
@@ -217,7 +220,7 @@ def _write(element: "_Element", depth: int) -> str:
 
 def _compose(name: str, element: "_Element", parts: list[str]) -> str:
     """Return an element of MathML (`mfrac`) or OMML (`f`) from its written parts."""
-    # without a bar, numbers one above the other are a binomial; MathML and OMML tell it in different ways
+    # a fraction without a bar, by `linethickness="0"` of MathML or `noBar` of OMML, is a binomial
     has_bar = not element.get("linethickness", "1").startswith("0") and _property(element, "type") != "noBar"
     match name, parts:
         case "msub" | "munder" | "sSub", [base, below]:

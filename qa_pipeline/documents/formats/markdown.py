@@ -188,10 +188,9 @@ def _parser() -> "MarkdownIt":
         parser.use(
             container_plugin, name, marker, lambda text, _: bool(_BOX_HEAD.fullmatch(text)), _fenced_box
         )
-    # `alt`: the blocks that a box or table may interrupt, without a blank line between
-    interrupted = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    interrupted = ["paragraph", "reference", "blockquote", "list"]  # by these rules, without a blank line
     for rule in (_indented_box, _drawn_table):
-        parser.block.ruler.before("fence", rule.__name__, rule, interrupted)
+        parser.block.ruler.before("fence", rule.__name__, rule, {"alt": interrupted})
     parser.core.ruler.before("inline", "dialects", _clean_inline)  # before the marks in a text are read
     for name, render in _RENDERERS.items():
         parser.add_render_rule(name, render)
