@@ -49,7 +49,7 @@ def lay_out(kind: BlockKind, text: str) -> str:
 
 
 def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
-    """Return the blocks cleaned, masked and joined; the signs that parsers set at doubtful text become `doubts`."""
+    """Return the blocks cleaned, masked and joined; signs that parsers set at doubtful text become doubts."""
     document = Assembled()
     parts: list[str] = []
     length = 0

@@ -62,7 +62,7 @@ def read_documents(
     check_name(batch, settings.masking)
     description = read_description(files, text_mask(settings.masking, bare=True))
     batch_work = _BatchWork(settings, description, document_files, previous, forgotten)
-    # `requests` adds a content to `to_parse` for each request that `parse` takes, so both have the same order
+    # outcomes come in the order of the requests, and `requests` adds the content of each to `to_parse`
     for number, outcome in enumerate(parse(batch_work.requests(), settings)):
         batch_work.outcomes[batch_work.to_parse[number]] = outcome
         notify(len(batch_work.outcomes), len(document_files))

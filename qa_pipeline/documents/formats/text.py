@@ -206,8 +206,8 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
         text = _try_decoding(content, encoding)
         if text is None:
             continue
-        # encodings that nearly any bytes fit, unlike GBK: with a byte for each character, such as Latin-1, or
-        # with 2 or 4; UTF-8 rarely fits by chance, and wins, but never fits the zeros of true UTF-16
+        # nearly any bytes fit an encoding of one byte a character (Latin-1), or of 2 or 4 (UTF-16), but not
+        # GBK; UTF-8 rarely fits by chance, so it wins over them, but it never fits the zeros of true UTF-16
         fits_any_bytes = len(text) == len(content) or encoding.startswith(("utf-16", "utf-32"))
         return utf8_text if fits_any_bytes and utf8_text is not None else text
     return utf8_text if utf8_text is not None else _guess(content)
