@@ -65,12 +65,10 @@ class Corpus(ABC):
                 except CorpusError as error:
                     refused[shown_path] = str(error)
         if not names and not refused:
-            each = "folders inside it to form a batch each"
-            if is_remote(self.location):
-                fault = f"contains no folders of documents; put documents into {each}"
-            else:  # commands open a folder of files alone as a batch before (`single_batch`)
-                fault = f"contains no documents; put documents into it to form a single batch, or into {each}"
-            raise CorpusError(f"corpus {self.location} {fault}")
+            # commands open a local folder of files alone as a batch before (`single_batch`)
+            missing = "folders of documents" if loose else "documents"
+            advice = "put the documents of each batch into a folder inside it"
+            raise CorpusError(f"corpus {self.location} contains no {missing}; {advice}")
         return FoundBatches(tuple(sorted(names)), refused, tuple(loose))
 
     def batch(self, name: str) -> BatchFiles:
