@@ -25,10 +25,7 @@ _Band = tuple[list[Line], list[Line], list[Line]]  # left and right of a gutter,
 
 
 def split_columns(lines: Sequence[Line], earlier_splits: int = 0) -> list[list[Line]]:
-    """Return the lines of a page in stretches to be read in turn, each a column or part of a column.
-
-    A line across two columns ends those above it and begins those below.
-    """
+    """Return the lines of a page in stretches to read in turn: columns, cut where a line goes across."""
     gutter = _find_gutter(lines) if earlier_splits < _MOST_SPLITS else None
     if gutter is None:
         return [list(chain.from_iterable(rows_of(lines)))]  # a single stretch, row by row
@@ -85,17 +82,18 @@ def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
 
 def _are_columns(lines: Sequence[Line], gutter: float) -> bool:
     """Return True if both sides of a gutter have much of the text, and are not columns of a table."""
-    parts = sorted(_cut(lines, gutter), key=lambda part: part.start)
-    sides = [[part for part in parts if _side_of(part, gutter) == side] for side in (_LEFT, _RIGHT)]
+    in_file_order = sorted(_cut(lines, gutter), key=lambda part: part.start)
+    sides = [[part for part in in_file_order if _side_of(part, gutter) == side] for side in (_LEFT, _RIGHT)]
     lengths = [sum(len(part.text) for part in side) for side in sides]
     total = sum(len(line.text) for line in lines)
     if min(map(len, sides)) < _LEAST_LINES or min(lengths) < _LEAST_SHARE * total:
         return False
-    # In the file the rows of a table follow each other, and so do the lines of a column.
-    side_of_each = [side for part in parts if (side := _side_of(part, gutter)) != _ACROSS]
+    # A file has a table row by row, so that the side changes with each cell, and text column by column.
+    side_of_each = [side for part in in_file_order if (side := _side_of(part, gutter)) != _ACROSS]
     changes = sum(before != after for before, after in pairwise(side_of_each))
+    is_column_by_column = changes <= _MOST_CHANGES * len(side_of_each)
     are_prose = all(length >= _PROSE * len(side) for length, side in zip(lengths, sides, strict=True))
-    return changes <= _MOST_CHANGES * len(side_of_each) or are_prose
+    return is_column_by_column or are_prose
 
 
 def _split_bands(lines: Sequence[Line], gutter: float) -> Iterator[_Band]:
@@ -149,8 +147,7 @@ def remove_running_lines(
     for lines, height in zip(pages, heights, strict=True):
         rows = rows_of(lines)
         heads = _running_rows(rows, height, size, repeated_keys)
-        from_foot = rows[len(heads) :][::-1]
-        feet = _running_rows(from_foot, height, size, repeated_keys)[::-1]
+        feet = _running_rows(rows[len(heads) :][::-1], height, size, repeated_keys)[::-1]
         running = {id(line) for row in (*heads, *feet) for line in row}
         texts.append([line for line in lines if id(line) not in running])
         _keep_first(heads, "running_head", first_heads, seen, left_out)

@@ -18,25 +18,23 @@ if TYPE_CHECKING:
 
 BROKEN_WORD = "\ufffe"  # PDFium's mark for a hyphen at a line end; the next line's text follows it
 UNREADABLE = "\ufffd"  # replaces a letter without a Unicode value
-_HYPHEN_CODE = "\x02"  # the same mark as `BROKEN_WORD`, where characters are read one by one
+_HYPHEN_CODE = "\x02"  # the code of the same mark, where characters are read one by one
 _CODES = r"\x00-\x08\x0b\x0c\x0e-\x1b\x7f-\x84\x86-\x9f"
 _NO_CHARACTER = re.compile(f"[{_CODES}{UNREADABLE}]")
 _IN_WORD = re.compile(rf"(?<=[^\W\d_])[{_CODES}\x1c-\x1f]|(?<= )[{_CODES}\x1c-\x1f](?=[a-z])")
 """Codes of fonts without a meaning, mostly ligatures such as `ffi`; some are blanks between words."""
 _FIXED_NAMES = re.compile(
-    r"mono|monaco|menlo|nimbusmon|courier|consol|hack|typewriter|(?:cm|ec|sf|sl|x)tt|code",
-    re.IGNORECASE,
+    r"(?i)mono|monaco|menlo|nimbusmon|courier|consol|hack|typewriter|(?:cm|ec|sf|sl|x)tt|code"
 )
 _BOLD_NAMES = re.compile(
-    r"bold|black|heavy|semib|demi|(?:cm|ec|sf)\w{0,3}bx|\bcmb\d|-medi(?:ital)?$|^\w*(?:libertine|biolinum)tb",
-    re.IGNORECASE,
+    r"(?i)bold|black|heavy|semib|demi|(?:cm|ec|sf)\w{0,3}bx|\bcmb\d|-medi(?:ital)?$|^\w*(?:libertine|biolinum)tb"
 )
 """Names of fonts are more reliable than their flags; CMBX10 is bold in TeX."""
 _NAME_LENGTH = 128  # bytes: PDF allows names of 127 (ISO 32000-1, annex C)
-_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # the halves of a character beyond 16 bits
-_RUN = re.compile(r"[^\s\ufffe][^\r\n\ufffe]*")  # a line up to its break
+_HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # of a character beyond 16 bits
+_RUN = re.compile(rf"[^\s{BROKEN_WORD}][^\r\n{BROKEN_WORD}]*")  # a line up to its break
 _MARK = re.compile(r"[\d*∗†‡§¶]")  # in exponents and marks of notes
-_REST_OF_WORD = re.compile(r"[^\s\ufffe]*[\ufffe ]*$")  # up to the end of a run
+_REST_OF_LAST_WORD = re.compile(r"\S* *$")
 _LONGEST_WORD = 60  # characters of a word: an address or a row of signs is longer
 _REACH = 4  # characters after a raised text that decide its meaning
 _SHIFT = 0.12  # of the type size: scripts are shifted by a fifth or more, and scanned letters by a tenth
@@ -47,7 +45,7 @@ _TALL = 2.2  # of the type size: raised and lowered marks make no run as high
 
 
 class Box(NamedTuple):
-    """A rectangle on a page; distances in points from its lower left corner."""
+    """A rectangle in points; on axis 0 (x) and axis 1 (y) it goes from `box[axis]` to `box[axis + 2]`."""
 
     left: float
     bottom: float
@@ -61,7 +59,7 @@ def enclose(boxes: Iterable[Box]) -> Box:
     return Box(min(lefts), min(bottoms), max(rights), max(tops))
 
 
-_Edit = tuple[int, int, str]  # the start and end of a part of the text, and its new text, "" to remove it
+_Edit = tuple[int, int, str]  # start and end of a part of the text, and its new text; "" removes the part
 
 
 class _Letter(NamedTuple):
@@ -83,36 +81,38 @@ class Glyphs:
         from pypdfium2 import raw
 
         self._raw = raw
-        self._textpage, self._page = textpage, textpage.raw
-        # Memory that PDFium writes its answers to.
+        self._textpage, self._raw_textpage = textpage, textpage.raw
+        # PDFium writes its answers to this memory.
         self._font_name = ctypes.create_string_buffer(_NAME_LENGTH)
         self._origin = (ctypes.c_double(), ctypes.c_double())
         self.turn = turn  # quarter turns, clockwise, that the page was given
-        self._sheet = paper_of(page)
-        self.paper = turn_box(self._sheet, turn, self._sheet)  # the visible part, its corner in the origin
-        self._is_moved = turn != 0 or self._sheet.left != 0 or self._sheet.bottom != 0
+        self._unturned_paper = paper_of(page)
+        self.paper = turn_box(self._unturned_paper, turn, self._unturned_paper)  # its corner in the origin
+        self._is_moved = turn != 0 or self._unturned_paper.left != 0 or self._unturned_paper.bottom != 0
         self.text, self._indexes, without_value = _read_characters(textpage)  # with PDFium's indexes
-        # Stretches of invisible text, and raised marks of notes, are removed from the text.
-        self.hidden_texts = self._edit(self._hidden_stretches(hidden)) if hidden else []
-        self.note_marks = self._edit(self._raised_edits())
+        self.hidden_texts = self._apply_edits(self._hidden_stretches(hidden)) if hidden else []
+        # Only marks of notes are removed; a raised number stays, and gets a caret as in `^6`.
+        self.note_marks = self._apply_edits(self._raised_edits())
         self.text = _IN_WORD.sub(UNREADABLE, self.text)
         self.unreadable = without_value + len(_NO_CHARACTER.findall(self.text))
 
-    def _edit(self, edits: Iterable[_Edit]) -> list[str]:
-        """Make edits in ascending order, and keep `_indexes` in step; returns the texts that are removed."""
-        edits = list(edits)
+    def _apply_edits(self, ascending: Iterable[_Edit]) -> list[str]:
+        """Edit `text` and `_indexes`; returns the texts of the edits without a new text."""
+        edits = list(ascending)
         removed = [self.text[start:end] for start, end, new_text in edits if not new_text]
         letters, indexes = list(self.text), list(self._indexes)
         for start, end, new_text in reversed(edits):  # from the end, so that earlier offsets stay right
             letters[start:end] = new_text
-            # A new text is not shorter; added signs, such as the caret of `^6`, get the index of its start.
-            added = len(new_text) - (end - start)
-            indexes[start:end] = [indexes[start]] * added + indexes[start:end] if new_text else []
+            if new_text:  # it is not shorter: added signs, such as the caret of `^6`, get the first index
+                added = len(new_text) - (end - start)
+                indexes[start:start] = [indexes[start]] * added
+            else:
+                del indexes[start:end]
         self.text, self._indexes = "".join(letters), indexes
         return removed
 
     def _hidden_stretches(self, hidden: Set[int]) -> Iterator[_Edit]:
-        """Yield edits that remove hidden characters, in stretches with the blanks in and behind them."""
+        """Yield edits that remove hidden characters, with the blanks between and behind them."""
         offsets: list[int] = []
         for offset, index in enumerate(self._indexes):
             if index in hidden or (self.text[offset] == " " and offsets[-1:] == [offset - 1]):
@@ -127,89 +127,95 @@ class Glyphs:
         """
         for run in _RUN.finditer(self.text):
             run_start, run_end = run.span()
-            # Asking for the size of every character is slow, and most runs have one size.
-            marks = _MARK.finditer(self.text, run_start, run_end)
-            probes = (run_start, run_end - 1, *(mark.start() for mark in marks))
-            if len(set(map(self.size, probes))) == 1:
+            # Reading each size is slow, so a run is skipped if its ends and marks have one size.
+            marks = [mark.start() for mark in _MARK.finditer(self.text, run_start, run_end)]
+            sizes = {self.size(offset) for offset in (run_start, run_end - 1, *marks)}
+            if len(sizes) == 1:
                 continue
             for start, end in self._find_raised(run_start, run_end):
-                raised, after = self.text[start:end], self.text[end : end + _REACH]
+                raised = self.text[start:end]
+                before = self.text[max(start - _LONGEST_WORD, 0) : start]
                 has_mark = _MARK.search(raised) is not None
+                may_be_script = has_mark or _REST_OF_LAST_WORD.match(self.text, end, run_end) is not None
+                written = raised
                 if start == run_start and has_mark:  # a label, such as that of a footnote
-                    yield start, end, f"{raised} "
-                elif start > run_start and (has_mark or _REST_OF_WORD.match(self.text, end, run_end)):
-                    written = write_script(raised, self.text[max(start - _LONGEST_WORD, 0) : start], after)
-                    if written != raised:
-                        yield start, end, written
+                    written = f"{raised} "
+                elif start > run_start and may_be_script:
+                    written = write_script(raised, before, self.text[end : end + _REACH])
+                if written != raised:
+                    yield start, end, written
 
     def _find_raised(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield the stretches of a run that are smaller and higher than the text around them."""
+        """Yield the offsets of stretches that are smaller and higher than the text before them in a run."""
         letters = [
             _Letter(offset, self.size(offset), self.baseline(offset))
             for offset in range(start, end)
             if not self.text[offset].isspace()
         ]
-        # A run may begin with a raised label, which is compared with the first larger letter of its word.
-        first_word = self.text[start:end].split(" ", 1)[0]
-        first_letters = letters[: len(first_word)]
-        larger = (letter for letter in first_letters if letters[0].size < _SMALLER * letter.size)
-        normal = next(larger, letters[0])  # then the last letter so far that is neither raised nor lowered
+        # The first letter may be a raised label: `1` in `¹Valve` is compared with the larger `V`.
+        first, first_word = letters[0], self.text[start:end].split(" ", 1)[0]
+        larger = (letter for letter in letters[: len(first_word)] if first.size < _SMALLER * letter.size)
+        normal = next(larger, first)
         raised: list[int] = []
         for letter in letters:
             is_smaller = letter.size < _SMALLER * normal.size
             rise, least_rise = letter.baseline - normal.baseline, _SHIFT * normal.size
             if not is_smaller or abs(rise) <= least_rise:
-                normal = letter
-            elif rise > least_rise:
+                normal = letter  # the letters behind it are compared with it
+            elif rise > least_rise:  # and not lowered, as the 2 of H₂O
                 raised.append(letter.offset)
         yield from stretches_of(raised)
 
     def box(self, offset: int) -> Box:
         """Return the box of a character, as tall as its font."""
         box = Box(*self._textpage.get_charbox(self._indexes[offset], loose=True))
-        return turn_box(box, self.turn, self._sheet) if self._is_moved else box
+        return turn_box(box, self.turn, self._unturned_paper) if self._is_moved else box
 
     def size(self, offset: int) -> float:
         """Return the type size of a character."""
-        return float(self._raw.FPDFText_GetFontSize(self._page, self._indexes[offset]))
+        return float(self._raw.FPDFText_GetFontSize(self._raw_textpage, self._indexes[offset]))
 
     def baseline(self, offset: int) -> float:
         """Return the height of a character's baseline."""
         across, up = self._origin
-        self._raw.FPDFText_GetCharOrigin(self._page, self._indexes[offset], across, up)
+        self._raw.FPDFText_GetCharOrigin(self._raw_textpage, self._indexes[offset], across, up)
         if self.turn:
             point = Box(across.value, up.value, across.value, up.value)
-            return turn_box(point, self.turn, self._sheet).bottom
+            return turn_box(point, self.turn, self._unturned_paper).bottom
         return up.value
 
-    def measure(self, first: int, middle: int, last: int) -> tuple[Box, float, bool, bool, bool]:
-        """Measure a run by its first, middle and last character.
-
-        Returns its box, its type size to half a point, and three flags: bold, of one width, turned.
-        """
-        first_box, last_box = self.box(first), self.box(last)
-        box = enclose([first_box, last_box])
-        is_level = first_box.bottom == last_box.bottom and first_box.top == last_box.top
-        size = self.size(middle)
+    def measure(self, first: int, middle: int, last: int) -> tuple[Box, float, bool, bool]:
+        """Return the box and type size of a run, to half a point, and if its font is bold or of fixed width."""
+        box = enclose([self.box(first), self.box(last)])
+        size = self.size(middle)  # a label at an end may be smaller
         if size <= 2:  # a font of size 1 that the page enlarges
-            size = first_box.top - first_box.bottom
-        size = round(size * 2) / 2
+            size = self.box(first).top - self.box(first).bottom
         fonts = [self._font(offset) for offset in (first, middle, last)]
         bold, fixed = (all(values) for values in zip(*fonts, strict=True))
-        is_tall = not is_level and box.top - box.bottom > _TALL * size
-        goes_left = last_box.left < first_box.left
-        # Its box tells if it may be turned, and the angle of its first letter decides.
-        return box, size, bold, fixed, (is_tall or goes_left) and self.turns(first) != 0
+        return box, round(size * 2) / 2, bold, fixed
+
+    def is_turned(self, first: int, last: int, size: float) -> bool:
+        """Return True if a run of a type size, given by its first and last character, is not upright."""
+        first_box, last_box = self.box(first), self.box(last)
+        box = enclose([first_box, last_box])
+        # Text up or down the page makes a tall box, but level text may have a tall font.
+        is_level = first_box.bottom == last_box.bottom and first_box.top == last_box.top
+        goes_up_or_down = not is_level and box.top - box.bottom > _TALL * size
+        goes_left = last_box.left < first_box.left  # upside down, or written from right to left
+        # The angle decides: 0 is upright, and None slanted, as a watermark is.
+        return (goes_up_or_down or goes_left) and self.turns(first) != 0
 
     def turns(self, offset: int) -> int | None:
         """Return the quarter turns, clockwise, that would set a character upright; None if it is slanted."""
-        angle = self._raw.FPDFText_GetCharAngle(self._page, self._indexes[offset])  # radians
+        angle = self._raw.FPDFText_GetCharAngle(self._raw_textpage, self._indexes[offset])  # radians
         turns = -angle / _QUARTER - self.turn
         return round(turns) % 4 if abs(turns - round(turns)) < _UPRIGHT else None
 
     def _font(self, offset: int) -> tuple[bool, bool]:
         index = self._indexes[offset]
-        length = self._raw.FPDFText_GetFontInfo(self._page, index, self._font_name, _NAME_LENGTH, None)
+        length = self._raw.FPDFText_GetFontInfo(
+            self._raw_textpage, index, self._font_name, _NAME_LENGTH, None
+        )
         # PDFium writes no name if the font is unknown or the name too long.
         return _kind_of_font(self._font_name.value if 0 < length <= _NAME_LENGTH else b"")
 
@@ -235,16 +241,23 @@ def _read_characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
 
     count = textpage.count_chars()
     text = textpage.get_text_range(errors="surrogatepass") if count else ""
-    if len(text) == count:
+    if len(text) == count:  # an index for each character
         return text, range(count), 0
-    # A character beyond 16 bits has two indexes, a character without a Unicode value an index and no text.
-    codes = [raw.FPDFText_GetUnicode(textpage.raw, index) for index in range(count)]
-    known = [index for index, code in enumerate(codes) if 0 < code < 0x110000]
-    with_halves = "".join(chr(codes[index]) for index in known)
-    second_halves = {pair.end() - 1 for pair in _PAIR.finditer(with_halves)}  # their offsets
-    indexes = [index for offset, index in enumerate(known) if offset not in second_halves]
-    text = with_halves.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")  # joins the halves
-    return text.replace(_HYPHEN_CODE, BROKEN_WORD), indexes, count - len(known)
+    characters: list[str] = []
+    indexes: list[int] = []
+    without_value = 0
+    for index in range(count):
+        code = raw.FPDFText_GetUnicode(textpage.raw, index)
+        if not 0 < code < 0x110000:
+            without_value += 1
+            continue
+        pair = "".join(characters[-1:]) + chr(code)
+        if _HALVES.fullmatch(pair):  # a character such as `𝑥` has two indexes, and the first is kept
+            characters[-1] = pair.encode("utf-16", "surrogatepass").decode("utf-16")
+        else:
+            characters.append(chr(code))
+            indexes.append(index)
+    return "".join(characters).replace(_HYPHEN_CODE, BROKEN_WORD), indexes, without_value
 
 
 def stretches_of(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:

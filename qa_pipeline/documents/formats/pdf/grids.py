@@ -54,11 +54,13 @@ def find_grids(drawing: Drawing) -> list[Grid]:
 
 def join_rules(rules: Iterable[Box], axis: int) -> list[Box]:
     """Join lines that continue each other along an axis: 0 for lines across, 1 for upright lines."""
-    start, end, level = axis, axis + 2, 1 - axis  # indexes in a box
+    sides = ("left", "right", "bottom") if axis == 0 else ("bottom", "top", "left")
+    start, end, level = (attrgetter(side) for side in sides)
     joined: list[Box] = []
-    for rule in sorted(rules, key=lambda rule: (round(rule[level] / _NEAR), rule[start])):
+    # Parts of a line differ a little in level: rounded levels let them follow each other from its start.
+    for rule in sorted(rules, key=lambda rule: (round(level(rule) / _NEAR), start(rule))):
         last = joined[-1] if joined else None
-        if last and abs(last[level] - rule[level]) <= _NEAR and rule[start] <= last[end] + _NEAR:
+        if last and abs(level(last) - level(rule)) <= _NEAR and start(rule) <= end(last) + _NEAR:
             joined[-1] = enclose([last, rule])
         else:
             joined.append(rule)
@@ -67,22 +69,21 @@ def join_rules(rules: Iterable[Box], axis: int) -> list[Box]:
 
 def _group_crossing(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[tuple[list[Box], list[Box]]]:
     """Yield groups of lines that crossings connect: the lines across and the upright lines of each."""
-    groups: list[set[Box]] = []  # upright lines that lines across connect
+    groups_of_sides: list[set[Box]] = []  # the upright lines of each group
     for rule in across:
-        crossed = {side for side in upright if _do_cross(rule, side)}  # an empty set makes no grid
-        connected = [sides for sides in groups if not sides.isdisjoint(crossed)]
-        groups = [*(sides for sides in groups if sides not in connected), crossed.union(*connected)]
-    for sides in groups:
+        crossed = {side for side in upright if _do_cross(rule, side)}
+        if crossed:  # the line joins all groups that it crosses
+            connected = [sides for sides in groups_of_sides if not sides.isdisjoint(crossed)]
+            separate = [sides for sides in groups_of_sides if sides.isdisjoint(crossed)]
+            groups_of_sides = [*separate, crossed.union(*connected)]
+    for sides in groups_of_sides:
         yield [rule for rule in across if any(_do_cross(rule, side) for side in sides)], sorted(sides)
 
 
 def _do_cross(across: Box, upright: Box) -> bool:
-    return (
-        across.left - _NEAR <= upright.left
-        and upright.right <= across.right + _NEAR
-        and upright.bottom - _NEAR <= across.bottom
-        and across.top <= upright.top + _NEAR
-    )
+    is_within_width = across.left - _NEAR <= upright.left and upright.right <= across.right + _NEAR
+    is_within_height = upright.bottom - _NEAR <= across.bottom and across.top <= upright.top + _NEAR
+    return is_within_width and is_within_height
 
 
 def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
@@ -140,17 +141,14 @@ def _build_cell(
 
 def _group_by_centre(ruling_lines: Sequence[Box], axis: int) -> tuple[list[float], list[list[Box]]]:
     """Group lines whose centres on an axis (0 for x, 1 for y) are close; return centres and groups."""
-
-    def centre(line: Box) -> float:
-        return (line[axis] + line[axis + 2]) / 2
-
     centres: list[float] = []
     groups: list[list[Box]] = []
-    for line in sorted(ruling_lines, key=centre):
-        if centres and centre(line) - centres[-1] <= _NEAR:
+    for line in sorted(ruling_lines, key=lambda line: line[axis] + line[axis + 2]):
+        centre = (line[axis] + line[axis + 2]) / 2
+        if centres and centre - centres[-1] <= _NEAR:
             groups[-1].append(line)
         else:
-            centres.append(centre(line))
+            centres.append(centre)
             groups.append([line])
     return centres, groups
 
@@ -230,9 +228,14 @@ def strips_of(rows: Sequence[Sequence[Line]], gaps: Sequence[Gap]) -> list[Strip
 
 
 def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
-    """Group strips into rows of cells; a row begins where the line above had room for the next word."""
+    """Group strips into rows of cells; a row begins where the line above had room for the next word.
+
+    Pump    moves water to the
+            boiler and back        goes on: `boiler` had no room behind `the`
+    Valve   stops it               a new row: `stops` had room behind `back`
+    """
     filled_patterns = {tuple(map(bool, strip)) for strip in strips}  # for each column, True if it has text
-    if len(filled_patterns) < 2:  # each strip is a row, as wrapped cells of a row are seldom equally long
+    if len(filled_patterns) <= 1:  # no cell is wrapped, as the other cells of its row are seldom as long
         return [[strip] for strip in strips]
     right_edges = [  # infinite for a column of single words, since these never wrap
         max(line.right for line in column) if any(" " in line.text for line in column) else math.inf

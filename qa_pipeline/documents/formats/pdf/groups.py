@@ -14,8 +14,8 @@ from qa_pipeline.records import BlockKind
 ITEM = re.compile(r"^\s*(?:[•‣▪●○◦∙–*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")  # such as `•`, `2.` or `(a)`
 _ON_ONE_PAGE = frozenset({"heading", "code"})  # kinds of blocks that end with their page
 _LARGER = 1.1  # of the usual type size: a heading is a point larger in text of 10 points
-_COLUMN = 0.15  # of the text: fewer lines that begin at one position are set in, and no column
-_USUAL_END = 0.9  # of the lines of a column end before its right end; the rest reach into the margin
+_COLUMN = 0.15  # of the letters: fewer, in lines that begin at one position, are set in and no column
+_END_QUANTILE = 0.9  # of the right ends of its lines is that of a column: some reach into the margin
 _WORD_SPACE = 0.6  # of the type size: a wide blank, so that room for a word is certain
 _WIDER = 1.3  # of its mean width: how wide a word of wide letters may be
 _NEARLY = 3  # type sizes: a line that ends so close to the edge was full, as words are not cut
@@ -23,8 +23,7 @@ _ROW_GAP = 1.5  # of the type size: blanks of justified text are narrower
 _LEAST_INSET = 6  # points: less is unevenness of the setting
 _WIDEST_INSET = 40  # points: a line below text that begins farther right is of a column or table
 _PARAGRAPH_GAP = 1.3  # of the usual step of lines: more white begins a paragraph
-_LABELLED = re.compile(r"^[^\W\d_][\w.\- ]{0,30}:\s")
-"""The start of a statement or value with a label, such as `Anna: We begin at nine.`"""
+_LABELLED = re.compile(r"^[^\W\d_][\w.\- ]{0,30}:\s")  # a statement or value, such as `Anna: Good morning.`
 SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
 
 
@@ -83,19 +82,19 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
     total = letters_at.total()
     columns = tuple(sorted(left for left, letters in letters_at.items() if letters >= _COLUMN * total))
     column_ends = [sorted(line.right for line in body if abs(line.left - column) < 1) for column in columns]
-    steps = sorted(
+    steps = sorted(  # ascending, so that the most common is the smallest of the most frequent
         round(above.bottom - below.bottom, 1)
         for above, below in pairwise(body)
         if 0 < above.bottom - below.bottom < 3 * size
     )
-    usual_step = Counter(steps).most_common(1)[0][0] if steps else 0.0  # the smallest of the most frequent
+    usual_step = Counter(steps).most_common(1)[0][0] if steps else 0.0
     return Shape(
         size,
         left=columns[0] if columns else 0.0,
         right=column_ends[0][-1] if columns else 0.0,  # the farthest end in the first column
         step=usual_step or 1.2 * size,
         columns=columns,
-        ends=tuple(ends[int(_USUAL_END * len(ends))] for ends in column_ends),
+        ends=tuple(ends[int(_END_QUANTILE * len(ends))] for ends in column_ends),
     )
 
 
@@ -141,17 +140,28 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     is_new_page = last.page != line.page
     if is_new_page and group.plain:  # margin notes and feet end with their page
         return False
-    # A broken word goes on with a capital only in a name, such as `Mac` above `Donald`.
-    is_new_word = line.text[:1].isupper() and last.text.rpartition(" ")[2][:1].islower()
-    if last.broken and not is_new_word:  # the rest of a word joins its beginning, but code joins code alone
-        return group.kind != "code" or kind == "code"
+    if last.broken:
+        first_half = last.text.split(" ")[-1]
+        # `The` below `compu` is a new word, but `Donald` below `Mac` the rest of a name.
+        is_new_word = first_half[:1].islower() and line.text[:1].isupper()
+        if not is_new_word:  # text below code is a block of its own
+            return group.kind != "code" or kind == "code"
     if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
-        is_below = line.bottom <= last.top  # not at the head of the next column
-        is_next_line = last.size == line.size and is_below and last.bottom - line.bottom < 2 * line.size
-        return group.kind == kind and not is_new_page and (kind == "code" or is_next_line)
-    if not _is_alike(group, line, kind, shape) or _is_row(last) or _is_row(line):  # a row is its own block
+        is_next_column = line.bottom > last.top
+        is_next_line = not is_next_column and last.bottom - line.bottom < 2 * line.size
+        is_near = kind == "code" or (is_next_line and last.size == line.size)  # code may have empty lines
+        return group.kind == kind and not is_new_page and is_near
+    if (
+        not _may_continue(group, line, kind, shape) or _is_row(last) or _is_row(line)
+    ):  # a row is its own block
         return False
-    if is_new_page or line.bottom > last.top:  # on the next page or in the next column
+    return _continues_text(group, line, shape)
+
+
+def _continues_text(group: Group, line: Line, shape: Shape) -> bool:
+    """Return True if a line goes on with the paragraph or list item before it, by its position and text."""
+    last = group.lines[-1]
+    if line.page != last.page or line.bottom > last.top:  # on the next page or in the next column
         is_unfinished = not last.text.endswith((".", "!", "?", ":"))
         # A short line may end its paragraph: only a line with a small letter is joined to it.
         return is_unfinished and (line.text[:1].islower() or shape.is_full(last))
@@ -179,18 +189,18 @@ def _is_row(line: Line) -> bool:
     return len(split_at_gaps(line, gap)) > 1 or line.right - words_of(line)[-1].right > gap
 
 
-def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
+def _may_continue(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     """Return True if a line has the size and weight of the line above it, and begins no list item."""
     last = group.lines[-1]
-    reaches_edge = last.right >= shape.right - _NEARLY * line.size  # also true of lines in further columns
-    # A dash or number amid a sentence begins no item: `open` above `- source`.
-    inset = line.left - last.left  # points to the right of the line above, a little below 0 in uneven text
-    is_below_text = group.kind == "paragraph" and reaches_edge and -2 < inset < _WIDEST_INSET
+    is_full = last.right >= shape.right - _NEARLY * line.size  # also true of all lines in further columns
+    # Below a full line the weight may change, as a paragraph may have bold words.
+    has_same_type = abs(last.size - line.size) <= 1 and (last.bold == line.bold or is_full)
+    # `- source` begins no item below `tools that are open`, nor `2. of the act` below `see section`.
+    inset = line.left - last.left  # a little below 0 in uneven text
+    is_in_paragraph = group.kind == "paragraph" and is_full and -2 < inset < _WIDEST_INSET
     is_amid_sentence = last.text[-1:] not in ".!?:;" and line.text[:1] in "-–0123456789"
-    begins_item = kind == "list_item" and not (is_below_text and is_amid_sentence)
-    # After a full line bold and other words may alternate, as in a paragraph.
-    is_same_type = abs(last.size - line.size) <= 1 and (last.bold == line.bold or reaches_edge)
-    return is_same_type and not begins_item
+    begins_item = kind == "list_item" and not (is_in_paragraph and is_amid_sentence)
+    return has_same_type and not begins_item
 
 
 def give_levels(groups: Sequence[Group]) -> None:

@@ -54,17 +54,19 @@ def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions) -> list[Blo
     """Return the blocks in reading order, with margin notes and running lines out of the paragraphs."""
     pages = [replace(page, lines=without_leaders(page.lines, left_out)) for page in pages]
     spelling = Spelling(printed_text(line) for page in pages for line in page.lines)
-    parts = [_set_apart(page, spelling) for page in pages]  # the placeholders and the lines of each page
-    size = usual_size(line for _, lines in parts for line in lines)
+    set_apart = [_set_apart(page, spelling) for page in pages]
+    lines_by_page = [lines for _, lines in set_apart]
+    size = usual_size(chain.from_iterable(lines_by_page))
     heights = [page.height for page in pages]
-    body_by_page, heads, feet = remove_running_lines([lines for _, lines in parts], heights, size, left_out)
+    body_by_page, heads, feet = remove_running_lines(lines_by_page, heights, size, left_out)
     body = list(chain.from_iterable(body_by_page))
     shape = shape_of(body, size)
     notes = _lines_in_margin(body, shape)
     in_margin = set(notes)
     items: list[Item] = []
-    for (placeholders, _), lines in zip(parts, body_by_page, strict=True):
+    for (placeholders, _), lines in zip(set_apart, body_by_page, strict=True):
         text_lines = (line for line in lines if line not in in_margin)
+        # Placeholders are sorted like lines, and then replaced by their tables and framed texts.
         in_file_order = sorted([*placeholders, *text_lines], key=lambda line: line.start)
         in_reading_order = chain.from_iterable(split_columns(in_file_order))
         items += [placeholders.get(line, line) for line in in_reading_order]
@@ -74,8 +76,8 @@ def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions) -> list[Blo
     top_groups, foot_groups = (group_lines(lines, shape, plain=True) for lines in (at_top, feet))
     # The sort is stable: heads and margin notes are at the top of their page, and feet at its end.
     groups = sorted([*top_groups, *text_groups, *foot_groups], key=lambda group: group.page)
-    blocks = list(_write_blocks(groups, spelling, left_out))
-    left_out.count("line_hyphen", spelling.joined, spelling.joined)
+    blocks = list(_write_blocks(groups, spelling, left_out))  # removes hyphens
+    left_out.count("line_hyphen", pieces=spelling.removed_hyphens, characters=spelling.removed_hyphens)
     return blocks
 
 
@@ -87,15 +89,15 @@ def _lines_in_margin(body: Sequence[Line], shape: Shape) -> list[Line]:
 
 
 def _set_apart(page: PageContent, spelling: Spelling) -> tuple[dict[Line, Table | list[Line]], list[Line]]:
-    """Return tables and framed texts, each by an empty line as its placeholder, and the other lines."""
+    """Return the tables and framed texts of a page by placeholder, and the other lines."""
     tables, framed, lines = ruled_tables(page.lines, page.drawing, spelling)
     if page.fields:  # values of a form, a row each, come last on their page
         tables.append(Table(page.fields, page.number, Box(0.0, 0.0, 0.0, 0.0), _AFTER_TEXT))
-    items: list[tuple[Table | list[Line], Box, int]] = [  # with their boxes and offsets
+    items: list[tuple[Table | list[Line], Box, int]] = [  # each with its box and offset
         *((text, enclose(line.box for line in text), text[0].start) for text in framed),
         *((table, table.box, table.start) for table in tables),
     ]
-    placeholders = {
+    placeholders = {  # empty lines that are in their positions
         Line("", page.number, *box, size=0.0, bold=False, fixed=False, start=start): item
         for item, box, start in items
     }
@@ -111,10 +113,10 @@ _FEWEST_WORDS = 4  # of a line of a sentence; shorter lines are labels
 
 
 def _write_blocks(groups: Sequence[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
-    """Write groups as blocks; a block over a page break is cut there."""
+    """Yield the blocks of groups, with signs of doubt at sentences that are torn."""
     _mark_torn(groups)
     for group in groups:
-        if group.table is not None:
+        if group.table is not None:  # its rows name only columns with cells, so the other names come first
             yield from (Block("paragraph", name, page=group.page) for name in group.table.empty_columns)
             yield from (Block("table_row", row, page=group.page) for row in group.table.rows)
         elif group.kind == "code":
@@ -124,7 +126,7 @@ def _write_blocks(groups: Sequence[Group], spelling: Spelling, left_out: Omissio
 
 
 def _write_text(group: Group, spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
-    """Yield a group's text on each of its pages, with signs of doubt at its start and end."""
+    """Yield a block for each page of a group's text, with signs of doubt at its start and end."""
     texts = list(texts_by_page(group.lines, spelling))
     marker: str | None = None
     if group.kind == "list_item" and texts and (match := ITEM.match(texts[0][1])):

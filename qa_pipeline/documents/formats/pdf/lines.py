@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 _RUN = re.compile(f"[^\\s{BROKEN_WORD}][^\r\n{BROKEN_WORD}]*{BROKEN_WORD}?| ?{BROKEN_WORD}")
 """A line, or its part up to a raised mark; with the mark of a broken word at its end, which may be alone."""
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
-LEADER = re.compile(r"[.·…](?: ?[.·…]){3,}")
-"""Leader dots of a table of contents, a form or a list of prices."""
+LEADER = re.compile(r"[.·…](?: ?[.·…]){3,}")  # dots in a table of contents, form or list of prices
 _BLANK = 0.15  # of the type size: narrower white is between letters of a word
 _OVERLAP = 1.0  # point by which the boxes of neighbouring letters may overlap
 
@@ -44,9 +43,9 @@ class Line(NamedTuple):
     size: float  # of the type
     bold: bool
     fixed: bool  # True for letters of one width, as in code
-    broken: bool = False  # True if the last word goes on in the next line
+    broken: bool = False  # True if the last word, without its hyphen here, goes on in the next line
     turned: bool = False  # True if the line is not upright
-    start: int = 0  # offsets among the characters of the page
+    start: int = 0  # offsets in the text of the page, which is in the order of the file
     end: int = 0
     words: tuple[Word, ...] = ()  # of an upright line
 
@@ -111,14 +110,15 @@ def add_words(glyphs: Glyphs, line: Line) -> Line:
 
 def _measure(glyphs: Glyphs, run: re.Match[str], page: int) -> Line:
     """Return a run as a line."""
-    text = run[0].removesuffix(BROKEN_WORD).strip()
+    text = run[0].removesuffix(BROKEN_WORD).rstrip()  # `_RUN` lets no text begin with a blank
     is_broken = text != "" and run[0].endswith(BROKEN_WORD)
     text = text or "-"  # a hyphen alone on its line
     start, end = run.start(), run.start() + len(text)
     middle = (start + end) // 2
     if glyphs.text[middle] == " ":
-        middle += 1  # PDFium makes blanks up, of no font
-    box, size, bold, fixed, turned = glyphs.measure(start, middle, end - 1)
+        middle += 1  # PDFium inserts blanks that have no font
+    box, size, bold, fixed = glyphs.measure(start, middle, last=end - 1)
+    turned = glyphs.is_turned(start, end - 1, size)
     return Line(text, page, *box, size, bold, fixed, broken=is_broken, turned=turned, start=start, end=end)
 
 
@@ -195,48 +195,44 @@ _HEADS, _PREFIXES, _TAILS = (
     frozenset(of_all(f"layout.{part}")) for part in ("compound_heads", "word_prefixes", "compound_tails")
 )
 _SHORT_WORDS = frozenset().union(*(lexicon.stop_words for lexicon in LEXICONS.values()))
-_SHORTEST_REST = 3  # fewer letters than these are seldom carried over to a new line
-_SPELT = re.compile(r"[^\W\d_]+(?:-+[^\W\d_]+)*")
-"""A word, or a compound with its hyphens."""
+_SHORTEST_REST = 3  # letters of a word that are carried over to a new line, mostly
+_SHORTEST_WORD = 4  # letters: part of a word with fewer may be a word by chance
+_SPELT = re.compile(r"[^\W\d_]+(?:-+[^\W\d_]+)*")  # a word, or a compound with its hyphens
 
 
 class Spelling:
-    """The spelling of a document's words; `joined` counts removed hyphens.
-
-    The document's own spelling decides first if a hyphen belongs to a word, then the rules of its languages.
-    """
+    """The document's own spelling decides if a hyphen belongs to a word, then the rules of languages."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         """Count the words of a document in lower case, compounds with their hyphens."""
         self._words = Counter(_SPELT.findall("\n".join(texts).lower()))
-        self.joined = 0
+        self.removed_hyphens = 0  # by `rejoin`
 
     def rejoin(self, line: str, following: str, *, hard: bool) -> tuple[str, str]:
         """Join a word broken at a line end; returns the line with the whole word, and the rest of the next.
 
-        Of `compu` above `ter is` these are `computer` and ` is`. A `hard` hyphen is printed amid the page
-        without PDFium's mark of a broken word, so it mostly belongs to the word.
+        `line` lacks its hyphen: `compu` and `ter is` give `computer` and ` is`. A `hard` hyphen is printed
+        amid the page without PDFium's mark of a broken word, so it mostly belongs to the word.
         """
         end_of_line = line[-_END_LENGTH:]
-        if line.endswith("/") and following[:1].isalnum():  # a hyphen behind a slash only breaks the line
-            self.joined += 1
+        if line.endswith("/") and following[:1].isalnum():  # in `example.org/-` above `news` it parts lines
+            self.removed_hyphens += 1
             return line, following
         first_match, second_match = _LAST_WORD.search(end_of_line), _FIRST_WORD.match(following)
-        if not second_match:  # the next line begins without a word
+        if not second_match:  # `COVID-` above `19 cases`
             return f"{line}-", following
         second, rest = second_match[0], following[second_match.end() :]
-        if second.lower() in _SUSPENDED and rest[:1] in ("", " "):
-            return f"{line}- {second}", rest  # as in `satellite- and model-based`, with `and` as `second`
-        if not first_match or _ADDRESS.search(end_of_line):  # a hyphen stays after a number, sign or address
+        if second.lower() in _SUSPENDED and rest[:1] in ("", " "):  # `satellite-` above `and model-based`
+            return f"{line}- {second}", rest
+        if not first_match or _ADDRESS.search(end_of_line):  # `24-` above `hour`, or an address
             return f"{line}-", following
         first, before = first_match[0], end_of_line[: first_match.start()]
-        # A word after another hyphen makes a chain, as `the` in state-of-the-art, and not `Adres` in
-        # E-Mail-Adres-sen, which is a part of a word.
+        # `state-of-the-` above `art` ends in a word, `E-Mail-Adres-` above `sen` in the half of one.
         is_word = first.islower() and (first in _SHORT_WORDS or self._words[first] > 1)
         is_chain = before.endswith("-") and (is_word or rest.startswith("-"))
         if is_chain or self._is_compound(first, second, hard=hard):
             return f"{line}-{second}", rest
-        self.joined += 1
+        self.removed_hyphens += 1
         return line + second, rest
 
     def _is_compound(self, first: str, second: str, *, hard: bool) -> bool:
@@ -250,13 +246,13 @@ class Spelling:
             return True
         if before in _PREFIXES:  # such as `inter`, which is written without a hyphen
             return False
-        # A half counts here, and again if it is a word elsewhere; 3 letters may be a word by chance.
-        both_are_words = len(second) > _SHORTEST_REST and min(self._words[before], self._words[after]) > 1
-        return after in _TAILS or both_are_words  # a tail is a word such as `based` or `oriented`
+        # Each part was counted once at this line break, and again if it is a word elsewhere.
+        are_words_elsewhere = min(self._words[before], self._words[after]) > 1
+        # A tail is a word such as `based` or `oriented`.
+        return after in _TAILS or (are_words_elsewhere and len(second) >= _SHORTEST_WORD)
 
 
-_HARD_HYPHEN = re.compile(r"[^\W_]-$|/-$")
-"""A printed hyphen amid a word or number, as in `24-` above `hour`."""
+_HARD_HYPHEN = re.compile(r"[^\W_]-$|/-$")  # a printed hyphen amid a word, number or address
 _RANGE = re.compile(r"\d–$")
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,400}[/.:_=&?#%~-])$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
@@ -272,28 +268,33 @@ def join_text(lines: Sequence[Line], spelling: Spelling) -> str:
 
 def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[int, str]]:
     """Yield each page of a group with its joined lines; a word broken over two pages is on the first."""
-    texts = [line.text for line in lines]
-    # A text gets a blank at its end before another, unless that joins a word, range or address.
-    for number, (before, line) in enumerate(pairwise(lines), start=1):
-        above, text = texts[number - 1], texts[number]
-        is_new_page = line.page != before.page
-        ending = above[-2:]  # a hyphen or dash, and the character before it
-        has_hyphen = text[:1].isalnum() and _HARD_HYPHEN.search(ending) is not None
-        if before.broken or has_hyphen:
-            without_hyphen = above if before.broken else above.removesuffix("-")
-            is_hard = not before.broken and not is_new_page  # PDFium marks breaks within a page alone
-            above, text = spelling.rejoin(without_hyphen, text, hard=is_hard)
-        elif not is_new_page:
-            is_range = text[:1].isdigit() and _RANGE.search(ending)  # `2024–` above `2026`
-            if not is_range and not _is_address(above[-_END_LENGTH:], text):
-                above += " "
+    texts = [lines[0].text]
+    for before, line in pairwise(lines):
+        texts[-1], rest = _join_pair(texts[-1], before, line, spelling)
         sign = SIGNS["order"] if _is_unsure(before, line) else ""
-        texts[number - 1], texts[number] = above, sign + text
+        texts.append(sign + rest)
     if lines[-1].broken:
         texts[-1] += "-"
     for page, on_page in groupby(zip(lines, texts, strict=True), key=lambda pair: pair[0].page):
         if text := "".join(text for _, text in on_page):
             yield page, text
+
+
+def _join_pair(above: str, before: Line, line: Line, spelling: Spelling) -> tuple[str, str]:
+    """Return the text above a line, with the rest of a broken word or a blank, and the line's other text.
+
+    `above` is the text of `before` that is left once its own beginning was joined to the line above it.
+    """
+    text, ending = line.text, above[-2:]  # a hyphen or dash, and the character before it
+    is_new_page = line.page != before.page
+    if before.broken:  # `compu` above `ter`, marked by PDFium, so that the hyphen is already removed
+        return spelling.rejoin(above, text, hard=False)
+    if text[:1].isalnum() and _HARD_HYPHEN.search(ending):  # `24-` above `hour`
+        # At a page break the hyphen may break a word, as PDFium marks breaks within a page alone.
+        return spelling.rejoin(above.removesuffix("-"), text, hard=not is_new_page)
+    is_range = text[:1].isdigit() and _RANGE.search(ending)  # `2024–` above `2026`
+    goes_on = is_range or _is_address(above[-_END_LENGTH:], text)
+    return (above if is_new_page or goes_on else f"{above} "), text
 
 
 def _is_unsure(before: Line, line: Line) -> bool:
