@@ -88,7 +88,7 @@ def _are_columns(lines: Sequence[Line], gutter: float) -> bool:
     total = sum(len(line.text) for line in lines)
     if min(map(len, sides)) < _LEAST_LINES or min(lengths) < _LEAST_SHARE * total:
         return False
-    # A file has a table row by row, so that the side changes with each cell, and text column by column.
+    # Files have tables row by row, so that the side changes from cell to cell, and text column by column.
     side_of_each = [side for part in in_file_order if (side := _side_of(part, gutter)) != _ACROSS]
     changes = sum(before != after for before, after in pairwise(side_of_each))
     is_column_by_column = changes <= _MOST_CHANGES * len(side_of_each)
@@ -131,8 +131,7 @@ def remove_running_lines(
 ) -> tuple[list[list[Line]], list[Line], list[Line]]:
     """Remove heads and feet: outermost rows that return on several pages.
 
-    Returns the other lines of each page, and each head and each foot once. Page numbers go. Large rows and
-    rows whose numbers differ are text.
+    Returns the other lines of each page, and each head and foot once. Rows whose numbers differ are text.
     """
     keys_of_pages: Counter[str] = Counter()
     for lines, height in zip(pages, heights, strict=True):
@@ -197,8 +196,7 @@ def _is_apart(rows: Sequence[list[Line]]) -> bool:
     if len(levels) < 2:  # the page has no other row
         return True
     first_step, *next_steps = [abs(above - below) for above, below in pairwise(levels)]
-    widest = _WIDEST_STEP * rows[1][0].size
-    return first_step > _APART * min([*next_steps, widest])
+    return first_step > _APART * min([*next_steps, _WIDEST_STEP * rows[1][0].size])
 
 
 def _is_near_edge(line: Line, height: float) -> bool:

@@ -1,7 +1,4 @@
-"""Characters of a PDF page as PDFium reads them: text, position and type.
-
-The text is turned upright. Raised numbers become powers, and marks of notes are removed.
-"""
+"""Characters of a PDF page: upright text with raised numbers as powers, and their position and type."""
 
 import ctypes
 import math
@@ -34,7 +31,7 @@ _NAME_LENGTH = 128  # bytes: PDF allows names of 127 (ISO 32000-1, annex C)
 _HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # of a character beyond 16 bits
 _RUN = re.compile(rf"[^\s{BROKEN_WORD}][^\r\n{BROKEN_WORD}]*")  # a line up to its break
 _MARK = re.compile(r"[\d*∗†‡§¶]")  # in exponents and marks of notes
-_REST_OF_LAST_WORD = re.compile(r"\S* *$")
+_REST_OF_LAST_WORD = re.compile(r"\S* *$")  # of a line, behind a raised text
 _LONGEST_WORD = 60  # characters of a word: an address or a row of signs is longer
 _REACH = 4  # characters after a raised text that decide its meaning
 _SHIFT = 0.12  # of the type size: scripts are shifted by a fifth or more, and scanned letters by a tenth
@@ -69,10 +66,7 @@ class _Letter(NamedTuple):
 
 
 class Glyphs:
-    """The characters of a page; methods take offsets in `text`.
-
-    `text` has the visible characters in the order of the file; lines end in CR LF or in `BROKEN_WORD`.
-    """
+    """The characters of a page; methods take offsets in `text`, whose lines end in CR LF or `BROKEN_WORD`."""
 
     def __init__(
         self, page: "PdfPage", textpage: "PdfTextPage", turn: int = 0, hidden: Set[int] = frozenset()
@@ -80,10 +74,8 @@ class Glyphs:
         """Read the characters, except those whose PDFium indexes are in `hidden`."""
         from pypdfium2 import raw
 
-        self._raw = raw
-        self._textpage, self._raw_textpage = textpage, textpage.raw
-        # PDFium writes its answers to this memory.
-        self._font_name = ctypes.create_string_buffer(_NAME_LENGTH)
+        self._raw, self._textpage = raw, textpage
+        self._font_name = ctypes.create_string_buffer(_NAME_LENGTH)  # PDFium writes its answers here
         self._origin = (ctypes.c_double(), ctypes.c_double())
         self.turn = turn  # quarter turns, clockwise, that the page was given
         self._unturned_paper = paper_of(page)
@@ -152,10 +144,10 @@ class Glyphs:
             for offset in range(start, end)
             if not self.text[offset].isspace()
         ]
-        # The first letter may be a raised label: `1` in `¹Valve` is compared with the larger `V`.
-        first, first_word = letters[0], self.text[start:end].split(" ", 1)[0]
-        larger = (letter for letter in letters[: len(first_word)] if first.size < _SMALLER * letter.size)
-        normal = next(larger, first)
+        # The first letter, never a blank, may be a label: `1` in `¹Valve` is compared with the larger `V`.
+        word_length = len(self.text[start:end].split(" ", 1)[0])
+        larger = (letter for letter in letters[:word_length] if letters[0].size < _SMALLER * letter.size)
+        normal = next(larger, letters[0])
         raised: list[int] = []
         for letter in letters:
             is_smaller = letter.size < _SMALLER * normal.size
@@ -173,23 +165,22 @@ class Glyphs:
 
     def size(self, offset: int) -> float:
         """Return the type size of a character."""
-        return float(self._raw.FPDFText_GetFontSize(self._raw_textpage, self._indexes[offset]))
+        return float(self._raw.FPDFText_GetFontSize(self._textpage.raw, self._indexes[offset]))
 
     def baseline(self, offset: int) -> float:
         """Return the height of a character's baseline."""
         across, up = self._origin
-        self._raw.FPDFText_GetCharOrigin(self._raw_textpage, self._indexes[offset], across, up)
-        if self.turn:
-            point = Box(across.value, up.value, across.value, up.value)
-            return turn_box(point, self.turn, self._unturned_paper).bottom
-        return up.value
+        self._raw.FPDFText_GetCharOrigin(self._textpage.raw, self._indexes[offset], across, up)
+        point = Box(across.value, up.value, across.value, up.value)
+        return turn_box(point, self.turn, self._unturned_paper).bottom if self.turn else up.value
 
     def measure(self, first: int, middle: int, last: int) -> tuple[Box, float, bool, bool]:
-        """Return the box and type size of a run, to half a point, and if its font is bold or of fixed width."""
-        box = enclose([self.box(first), self.box(last)])
+        """Return a run's box, its type size to half a point, and two flags: bold and of fixed width."""
+        first_box = self.box(first)
+        box = enclose([first_box, self.box(last)])
         size = self.size(middle)  # a label at an end may be smaller
         if size <= 2:  # a font of size 1 that the page enlarges
-            size = self.box(first).top - self.box(first).bottom
+            size = first_box.top - first_box.bottom
         fonts = [self._font(offset) for offset in (first, middle, last)]
         bold, fixed = (all(values) for values in zip(*fonts, strict=True))
         return box, round(size * 2) / 2, bold, fixed
@@ -207,17 +198,15 @@ class Glyphs:
 
     def turns(self, offset: int) -> int | None:
         """Return the quarter turns, clockwise, that would set a character upright; None if it is slanted."""
-        angle = self._raw.FPDFText_GetCharAngle(self._raw_textpage, self._indexes[offset])  # radians
+        angle = self._raw.FPDFText_GetCharAngle(self._textpage.raw, self._indexes[offset])  # radians
         turns = -angle / _QUARTER - self.turn
         return round(turns) % 4 if abs(turns - round(turns)) < _UPRIGHT else None
 
     def _font(self, offset: int) -> tuple[bool, bool]:
-        index = self._indexes[offset]
-        length = self._raw.FPDFText_GetFontInfo(
-            self._raw_textpage, index, self._font_name, _NAME_LENGTH, None
-        )
+        index, name = self._indexes[offset], self._font_name
+        length = self._raw.FPDFText_GetFontInfo(self._textpage.raw, index, name, _NAME_LENGTH, None)
         # PDFium writes no name if the font is unknown or the name too long.
-        return _kind_of_font(self._font_name.value if 0 < length <= _NAME_LENGTH else b"")
+        return _kind_of_font(name.value if 0 < length <= _NAME_LENGTH else b"")
 
 
 def paper_of(page: "PdfPage") -> Box:
@@ -241,7 +230,7 @@ def _read_characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
 
     count = textpage.count_chars()
     text = textpage.get_text_range(errors="surrogatepass") if count else ""
-    if len(text) == count:  # an index for each character
+    if len(text) == count:  # each character has an index
         return text, range(count), 0
     characters: list[str] = []
     indexes: list[int] = []

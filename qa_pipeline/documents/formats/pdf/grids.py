@@ -57,7 +57,7 @@ def join_rules(rules: Iterable[Box], axis: int) -> list[Box]:
     sides = ("left", "right", "bottom") if axis == 0 else ("bottom", "top", "left")
     start, end, level = (attrgetter(side) for side in sides)
     joined: list[Box] = []
-    # Parts of a line differ a little in level: rounded levels let them follow each other from its start.
+    # Parts of a line differ a little in level: rounding sorts most of them one after another, by start.
     for rule in sorted(rules, key=lambda rule: (round(level(rule) / _NEAR), start(rule))):
         last = joined[-1] if joined else None
         if last and abs(level(last) - level(rule)) <= _NEAR and start(rule) <= end(last) + _NEAR:
@@ -235,7 +235,7 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
     Valve   stops it               a new row: `stops` had room behind `back`
     """
     filled_patterns = {tuple(map(bool, strip)) for strip in strips}  # for each column, True if it has text
-    if len(filled_patterns) <= 1:  # no cell is wrapped, as the other cells of its row are seldom as long
+    if len(filled_patterns) <= 1:  # no cell wraps, as the others in its row would seldom be as long
         return [[strip] for strip in strips]
     right_edges = [  # infinite for a column of single words, since these never wrap
         max(line.right for line in column) if any(" " in line.text for line in column) else math.inf
@@ -247,21 +247,15 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
     key_column = next(mostly_filled, 0)
     rows = [[strips[0]]]
     for strip in strips[1:]:
-        if _begins_row(rows[-1], strip, right_edges, key_column):
+        first, above = rows[-1][0], rows[-1][-1]
+        columns = zip(above, strip, right_edges, strict=True)
+        cells_go_on = all(_goes_on(lines, further, edge) for lines, further, edge in columns if further)
+        is_full = len(strip) > 2 and all(strip) and all(first)  # every column has text, as at the row's start
+        if is_full or (strip[key_column] and not cells_go_on):
             rows.append([strip])
         else:
             rows[-1].append(strip)
     return rows
-
-
-def _begins_row(row: Sequence[Strip], strip: Strip, right_edges: Sequence[float], key_column: int) -> bool:
-    """Return True if a strip begins a row: it is full, or the cells above it had room for its words."""
-    first, above = row[0], row[-1]
-    if len(strip) > 2 and all(strip) and all(first):  # every column has text, as at the start of the row
-        return True
-    columns = zip(above, strip, right_edges, strict=True)
-    cells_go_on = all(_goes_on(lines, further, edge) for lines, further, edge in columns if further)
-    return not cells_go_on and bool(strip[key_column])
 
 
 def _goes_on(lines: Sequence[Line], further: Sequence[Line], right_edge: float) -> bool:

@@ -151,11 +151,8 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         is_next_line = not is_next_column and last.bottom - line.bottom < 2 * line.size
         is_near = kind == "code" or (is_next_line and last.size == line.size)  # code may have empty lines
         return group.kind == kind and not is_new_page and is_near
-    if (
-        not _may_continue(group, line, kind, shape) or _is_row(last) or _is_row(line)
-    ):  # a row is its own block
-        return False
-    return _continues_text(group, line, shape)
+    has_row = _is_row(last) or _is_row(line)  # such as a price list's, which is a block of its own
+    return not has_row and _may_continue(group, line, kind, shape) and _continues_text(group, line, shape)
 
 
 def _continues_text(group: Group, line: Line, shape: Shape) -> bool:
@@ -178,9 +175,8 @@ def _begins_statement(group: Group, line: Line, shape: Shape) -> bool:
     last = group.lines[-1]
     is_finished = last.text.endswith(SENTENCE_END) or any(map(_LABELLED.match, (last.text, line.text)))
     is_at_edge = line.left <= group.lines[0].left + _LEAST_INSET
-    if not (is_finished and is_at_edge) or line.text[:1].islower():
-        return False
-    return shape.has_room(last, words_of(line)[0])
+    goes_on = line.text[:1].islower() or not shape.has_room(last, words_of(line)[0])
+    return is_finished and is_at_edge and not goes_on
 
 
 def _is_row(line: Line) -> bool:
@@ -192,12 +188,13 @@ def _is_row(line: Line) -> bool:
 def _may_continue(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     """Return True if a line has the size and weight of the line above it, and begins no list item."""
     last = group.lines[-1]
-    is_full = last.right >= shape.right - _NEARLY * line.size  # also true of all lines in further columns
+    # Lines of further columns always reach the edge, which is that of the first.
+    reaches_edge = last.right >= shape.right - _NEARLY * line.size
     # Below a full line the weight may change, as a paragraph may have bold words.
-    has_same_type = abs(last.size - line.size) <= 1 and (last.bold == line.bold or is_full)
+    has_same_type = abs(last.size - line.size) <= 1 and (last.bold == line.bold or reaches_edge)
     # `- source` begins no item below `tools that are open`, nor `2. of the act` below `see section`.
     inset = line.left - last.left  # a little below 0 in uneven text
-    is_in_paragraph = group.kind == "paragraph" and is_full and -2 < inset < _WIDEST_INSET
+    is_in_paragraph = group.kind == "paragraph" and reaches_edge and -2 < inset < _WIDEST_INSET
     is_amid_sentence = last.text[-1:] not in ".!?:;" and line.text[:1] in "-–0123456789"
     begins_item = kind == "list_item" and not (is_in_paragraph and is_amid_sentence)
     return has_same_type and not begins_item

@@ -54,7 +54,7 @@ def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions) -> list[Blo
     """Return the blocks in reading order, with margin notes and running lines out of the paragraphs."""
     pages = [replace(page, lines=without_leaders(page.lines, left_out)) for page in pages]
     spelling = Spelling(printed_text(line) for page in pages for line in page.lines)
-    set_apart = [_set_apart(page, spelling) for page in pages]
+    set_apart = [_set_apart(page, spelling) for page in pages]  # placeholders and other lines
     lines_by_page = [lines for _, lines in set_apart]
     size = usual_size(chain.from_iterable(lines_by_page))
     heights = [page.height for page in pages]
@@ -76,7 +76,7 @@ def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions) -> list[Blo
     top_groups, foot_groups = (group_lines(lines, shape, plain=True) for lines in (at_top, feet))
     # The sort is stable: heads and margin notes are at the top of their page, and feet at its end.
     groups = sorted([*top_groups, *text_groups, *foot_groups], key=lambda group: group.page)
-    blocks = list(_write_blocks(groups, spelling, left_out))  # removes hyphens
+    blocks = list(_write_blocks(groups, spelling, left_out))  # this removes hyphens, which `spelling` counts
     left_out.count("line_hyphen", pieces=spelling.removed_hyphens, characters=spelling.removed_hyphens)
     return blocks
 
@@ -97,7 +97,7 @@ def _set_apart(page: PageContent, spelling: Spelling) -> tuple[dict[Line, Table 
         *((text, enclose(line.box for line in text), text[0].start) for text in framed),
         *((table, table.box, table.start) for table in tables),
     ]
-    placeholders = {  # empty lines that are in their positions
+    placeholders = {  # empty lines with the box and offset of their items
         Line("", page.number, *box, size=0.0, bold=False, fixed=False, start=start): item
         for item, box, start in items
     }
@@ -113,7 +113,7 @@ _FEWEST_WORDS = 4  # of a line of a sentence; shorter lines are labels
 
 
 def _write_blocks(groups: Sequence[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
-    """Yield the blocks of groups, with signs of doubt at sentences that are torn."""
+    """Yield the blocks of groups, with signs of doubt in sentences torn by a page or column."""
     _mark_torn(groups)
     for group in groups:
         if group.table is not None:  # its rows name only columns with cells, so the other names come first

@@ -43,7 +43,7 @@ class Line(NamedTuple):
     size: float  # of the type
     bold: bool
     fixed: bool  # True for letters of one width, as in code
-    broken: bool = False  # True if the last word, without its hyphen here, goes on in the next line
+    broken: bool = False  # True if its last word, whose hyphen is left out, goes on in the next line
     turned: bool = False  # True if the line is not upright
     start: int = 0  # offsets in the text of the page, which is in the order of the file
     end: int = 0
@@ -110,14 +110,14 @@ def add_words(glyphs: Glyphs, line: Line) -> Line:
 
 def _measure(glyphs: Glyphs, run: re.Match[str], page: int) -> Line:
     """Return a run as a line."""
-    text = run[0].removesuffix(BROKEN_WORD).rstrip()  # `_RUN` lets no text begin with a blank
+    text = run[0].removesuffix(BROKEN_WORD).rstrip()  # a run with text begins with no blank
     is_broken = text != "" and run[0].endswith(BROKEN_WORD)
     text = text or "-"  # a hyphen alone on its line
     start, end = run.start(), run.start() + len(text)
     middle = (start + end) // 2
     if glyphs.text[middle] == " ":
-        middle += 1  # PDFium inserts blanks that have no font
-    box, size, bold, fixed = glyphs.measure(start, middle, last=end - 1)
+        middle += 1  # PDFium inserts blanks, which have no font
+    box, size, bold, fixed = glyphs.measure(first=start, middle=middle, last=end - 1)
     turned = glyphs.is_turned(start, end - 1, size)
     return Line(text, page, *box, size, bold, fixed, broken=is_broken, turned=turned, start=start, end=end)
 
@@ -195,13 +195,13 @@ _HEADS, _PREFIXES, _TAILS = (
     frozenset(of_all(f"layout.{part}")) for part in ("compound_heads", "word_prefixes", "compound_tails")
 )
 _SHORT_WORDS = frozenset().union(*(lexicon.stop_words for lexicon in LEXICONS.values()))
-_SHORTEST_REST = 3  # letters of a word that are carried over to a new line, mostly
-_SHORTEST_WORD = 4  # letters: part of a word with fewer may be a word by chance
+_SHORTEST_REST = 3  # fewer letters than these are seldom carried over to a new line
+_SHORTEST_WORD = 4  # letters: a shorter part of a word may be a word by chance
 _SPELT = re.compile(r"[^\W\d_]+(?:-+[^\W\d_]+)*")  # a word, or a compound with its hyphens
 
 
 class Spelling:
-    """The document's own spelling decides if a hyphen belongs to a word, then the rules of languages."""
+    """Spelling of a document's words: it decides if a hyphen belongs to a word, then the language does."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         """Count the words of a document in lower case, compounds with their hyphens."""
@@ -215,7 +215,7 @@ class Spelling:
         amid the page without PDFium's mark of a broken word, so it mostly belongs to the word.
         """
         end_of_line = line[-_END_LENGTH:]
-        if line.endswith("/") and following[:1].isalnum():  # in `example.org/-` above `news` it parts lines
+        if line.endswith("/") and following[:1].isalnum():  # `a.org/-` above `news`: it only breaks the line
             self.removed_hyphens += 1
             return line, following
         first_match, second_match = _LAST_WORD.search(end_of_line), _FIRST_WORD.match(following)
@@ -247,9 +247,8 @@ class Spelling:
         if before in _PREFIXES:  # such as `inter`, which is written without a hyphen
             return False
         # Each part was counted once at this line break, and again if it is a word elsewhere.
-        are_words_elsewhere = min(self._words[before], self._words[after]) > 1
-        # A tail is a word such as `based` or `oriented`.
-        return after in _TAILS or (are_words_elsewhere and len(second) >= _SHORTEST_WORD)
+        are_words = len(second) >= _SHORTEST_WORD and min(self._words[before], self._words[after]) > 1
+        return after in _TAILS or are_words  # a tail is a word such as `based` or `oriented`
 
 
 _HARD_HYPHEN = re.compile(r"[^\W_]-$|/-$")  # a printed hyphen amid a word, number or address
@@ -281,9 +280,9 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
 
 
 def _join_pair(above: str, before: Line, line: Line, spelling: Spelling) -> tuple[str, str]:
-    """Return the text above a line, with the rest of a broken word or a blank, and the line's other text.
+    """Return two neighbouring texts as joined: the first gets the rest of its broken word, or a blank.
 
-    `above` is the text of `before` that is left once its own beginning was joined to the line above it.
+    `above` is the text of `before`, less the rest of a word that an earlier line got.
     """
     text, ending = line.text, above[-2:]  # a hyphen or dash, and the character before it
     is_new_page = line.page != before.page
@@ -293,8 +292,9 @@ def _join_pair(above: str, before: Line, line: Line, spelling: Spelling) -> tupl
         # At a page break the hyphen may break a word, as PDFium marks breaks within a page alone.
         return spelling.rejoin(above.removesuffix("-"), text, hard=not is_new_page)
     is_range = text[:1].isdigit() and _RANGE.search(ending)  # `2024–` above `2026`
-    goes_on = is_range or _is_address(above[-_END_LENGTH:], text)
-    return (above if is_new_page or goes_on else f"{above} "), text
+    if is_new_page or is_range or _is_address(above[-_END_LENGTH:], text):
+        return above, text
+    return f"{above} ", text
 
 
 def _is_unsure(before: Line, line: Line) -> bool:

@@ -1,7 +1,4 @@
-"""Read PDF files: pages, form values, and scanned pages by OCR.
-
-Comments, scripts and attached files are counted. Scripts are not run, actions not followed.
-"""
+"""Read PDF files: pages, form values, and scanned pages by OCR; comments and scripts are only counted."""
 
 import re
 from collections.abc import Sequence
