@@ -69,7 +69,7 @@ def _side_of(part: Line, gutter: float) -> int:
 
 
 def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
-    """Yield lines, those with white at the gutter as their left and their right part."""
+    """Yield the lines, each in two parts if it has white at the gutter."""
     for line in lines:
         before = list(takewhile(lambda word: word.right <= gutter + _SLACK, line.words))
         after = line.words[len(before) :]
@@ -97,7 +97,7 @@ def _are_columns(lines: Sequence[Line], gutter: float) -> bool:
 
 
 def _split_bands(lines: Sequence[Line], gutter: float) -> Iterator[_Band]:
-    """Yield the bands of a page from the top."""
+    """Yield the bands of a page from the top; lines across the gutter end a band."""
     band: _Band = ([], [], [])
     for part in sorted(_cut(lines, gutter), key=lambda part: -part.top):
         side = _side_of(part, gutter)

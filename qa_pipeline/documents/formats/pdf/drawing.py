@@ -33,9 +33,8 @@ class Drawing:
         """Return the drawing of the page turned clockwise, its lower left corner at the origin."""
         kinds = (self.across, self.upright, self.pictures)
         across, upright, pictures = ([turn_box(box, turn, paper) for box in boxes] for boxes in kinds)
-        if turn % 2:  # a quarter turn sets lines across upright
-            across, upright = upright, across
-        return Drawing(across, upright, pictures)
+        # A quarter turn sets lines across upright.
+        return Drawing(upright, across, pictures) if turn % 2 else Drawing(across, upright, pictures)
 
 
 def list_objects(page: "PdfPage") -> "list[PdfObject]":

@@ -82,7 +82,7 @@ class Glyphs:
         self.paper = turn_box(self._unturned_paper, turn, self._unturned_paper)  # its corner in the origin
         self._is_moved = turn != 0 or self._unturned_paper.left != 0 or self._unturned_paper.bottom != 0
         self.text, self._indexes, without_value = _read_characters(textpage)  # with PDFium's indexes
-        self.hidden_texts = self._apply_edits(self._hidden_stretches(hidden)) if hidden else []
+        self.hidden_texts = self._apply_edits(self._hidden_edits(hidden)) if hidden else []
         # Only marks of notes are removed; a raised number stays, and gets a caret as in `^6`.
         self.note_marks = self._apply_edits(self._raised_edits())
         self.text = _IN_WORD.sub(UNREADABLE, self.text)
@@ -103,7 +103,7 @@ class Glyphs:
         self.text, self._indexes = "".join(letters), indexes
         return removed
 
-    def _hidden_stretches(self, hidden: Set[int]) -> Iterator[_Edit]:
+    def _hidden_edits(self, hidden: Set[int]) -> Iterator[_Edit]:
         """Yield edits that remove hidden characters, with the blanks between and behind them."""
         offsets: list[int] = []
         for offset, index in enumerate(self._indexes):
@@ -138,7 +138,7 @@ class Glyphs:
                     yield start, end, written
 
     def _find_raised(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield the offsets of stretches that are smaller and higher than the text before them in a run."""
+        """Yield start and end of stretches in a run that are smaller and higher than the text before them."""
         letters = [
             _Letter(offset, self.size(offset), self.baseline(offset))
             for offset in range(start, end)
@@ -250,8 +250,8 @@ def _read_characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
 
 
 def stretches_of(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each stretch of neighbouring offsets, which ascend."""
-    # Neighbouring offsets have the same distance to their numbers in the list.
+    """Yield start and end of each stretch of ascending offsets: of 3, 4 and 7 these are (3, 5) and (7, 8)."""
+    # Neighbouring offsets have the same distance to their numbers: 3 and 4 are 3 more than 0 and 1.
     for _, group in groupby(enumerate(offsets), key=lambda numbered: numbered[1] - numbered[0]):
         stretch = [offset for _, offset in group]
         yield stretch[0], stretch[-1] + 1
