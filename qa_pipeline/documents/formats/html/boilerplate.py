@@ -1,4 +1,4 @@
-"""Find the parts of a page around its content: hidden text, furniture and navigation."""
+"""Remove the text of a page that is not its content: hidden text, marks of notes, menus and the like."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _BOXES = "div, section, ul, ol, p"
 _PROSE = "p, pre, table, dl, blockquote"
 _HEADINGS_WITHOUT_LINK = ":is(h1, h2, h3, h4, h5, h6):not(:has(a[href]))"
-_SEPARATORS = dict.fromkeys(map(ord, "|·•,;/>»«<→←()[]- \t\r\n\f\xa0"))
+_SEPARATORS = re.compile(r"[|·•,;/>»«<→←()\[\] \t\r\n\f\xa0-]+")
 _LABEL_WORDS = 4  # of a label before links, such as "See also:"; a sentence has more
 _LINKED_SHARE = 0.8  # of the text of a box: the rest of a menu are marks and counts
 _LONGEST_LABEL = 100  # characters
@@ -31,11 +31,13 @@ def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
             continue
         linked_letters = _count_letters(links)
         heading_letters = _count_letters(box.css(_HEADINGS_WITHOUT_LINK))
-        plain_letters = _count_letters([box]) - linked_letters - heading_letters
+        # A heading inside a link, `<a><h3>`, is subtracted twice.
+        plain_letters = max(_count_letters([box]) - linked_letters - heading_letters, 0)
         has_prose = any(part.text().strip() for part in box.css(_PROSE) if part.mem_id != box.mem_id)
+        is_content = has_prose or plain_letters > _MOST_PLAIN or len(links) > _MOST_LINKS
         if _is_navigation(box, links, linked_letters, plain_letters, has_prose):
             remove([box], omissions, "navigation")
-        elif has_prose or plain_letters > _MOST_PLAIN or len(links) > _MOST_LINKS:
+        elif is_content:  # so the boxes around it stay; around a box that is neither, they are tested
             ancestor = box.parent
             while ancestor is not None and ancestor.mem_id not in around_content:
                 around_content.add(ancestor.mem_id)
@@ -43,34 +45,35 @@ def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
 
 
 def _count_letters(nodes: "list[LexborNode]") -> int:
-    return sum(len(node.text().translate(_SEPARATORS)) for node in nodes)
+    return sum(len(_SEPARATORS.sub("", node.text())) for node in nodes)
 
 
 def _is_navigation(
     box: "LexborNode", links: "list[LexborNode]", linked_letters: int, plain_letters: int, has_prose: bool
 ) -> bool:
-    """Return True if a box with links is navigation.
+    """Return True if a box with links is a table of contents, a menu, or a label with links.
 
-    `plain_letters` are those outside links and headings; headings inside links are subtracted twice.
+    `plain_letters` are those outside links and headings; `has_prose` says if paragraphs or tables are in it.
     """
     stays_on_page = all((link.attributes["href"] or "").startswith("#") for link in links)
-    if plain_letters <= 0 and stays_on_page:  # such as a table of contents
+    if plain_letters == 0 and stays_on_page:  # a table of contents
         return True
-    if box.tag in ("ul", "ol") or has_prose:  # a list of links to other pages is content
+    if box.tag in ("ul", "ol") or has_prose:  # a list of links to other pages is content, and so is prose
         return False
-    if box.tag != "p" and linked_letters >= _LINKED_SHARE * (linked_letters + plain_letters):  # a menu
+    is_mostly_linked = linked_letters >= _LINKED_SHARE * (linked_letters + plain_letters)
+    if is_mostly_linked and box.tag != "p":  # a menu
         return True
     if plain_letters > _LONGEST_LABEL:
         return False
-    label = box.text()  # without its links, such as `Available Languages:`
+    label = box.text()  # without its links, as in `Available Languages: en | fr`
     for link in links:
         label = label.replace(link.text(), "", 1)
-    label = " ".join(label.translate(dict.fromkeys(_SEPARATORS, " ")).split())
+    label = _SEPARATORS.sub(" ", label).strip()
     is_label = label == "" or (label.endswith(":") and len(label.split()) <= _LABEL_WORDS)
     return is_label and len(links) > 1
 
 
-_KINDS = {
+_KINDS = {  # selectors of elements without content, by kind
     "page_number": r"[role=doc-pagebreak], [epub\:type~=pagebreak]",
     "footnote_mark": r"[epub\:type~=noteref]",
     "script": "script, style, noscript",
@@ -81,8 +84,7 @@ _KINDS = {
     "deleted_text": "del, s, strike",
     "navigation": r"nav, [role=doc-toc], [epub\:type~=toc], [epub\:type~=page-list], [epub\:type~=landmarks]",
 }
-"""Selectors of elements without content, by kind."""
-_KINDS_OF_A_PAGE = {
+_KINDS_OF_A_PAGE = {  # more of them, if `removes_menus` is set
     "hidden": "[aria-hidden=true]",
     "navigation": (
         "aside, footer, menu, div#footer, div#page-header, div.sidebar, .breadcrumb, .breadcrumbs,"
@@ -91,7 +93,6 @@ _KINDS_OF_A_PAGE = {
         "header:not(:has(h1, h2)), div#header:not(:has(h1, h2))"
     ),
 }
-"""More selectors, where `removes_menus` is set."""
 _HIDING = re.compile(  # such as `display:none`, `font-size:0` and `left:-9999px`
     r"(?<![\w-])(?:display\s*:\s*none\b|visibility\s*:\s*(?:hidden|collapse)\b"
     r"|opacity\s*:\s*0*(?:\.0*)?%?\s*(?:[;!]|$)"
@@ -107,34 +108,33 @@ _NOTE_MARKS = (
     "sup:has(a[href*='#']), a[href*='#']:has(sup), sup.reference, a.footnote, a.footnote-ref, "
     "[role=doc-noteref], [role=doc-backlink], a.footnote-back, a.footnote-backref"
 )
-_ATTRIBUTES = {"color": "color", "text": "color", "bgcolor": "background-color"}
-"""Attributes of HTML 4 that colour text or its background, by their names in CSS."""
+_ATTRIBUTES = {"color": "color", "text": "color", "bgcolor": "background-color"}  # of HTML 4, as CSS
 _INSIDE_LINES = frozenset({"a", "b", "big", "em", "font", "i", "small", "span", "strong", "u"})
 _SEEN = 16  # of 255: colours closer than that look alike
 _TAG = re.compile(r"<[^<>]*>")
 
 
-def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, removes_menus: bool = True) -> None:
-    """Write widgets as text, mark shifted text, remove hidden and repeated parts, and by choice asides."""
-    for node in tree.css("template"):
-        # its text is in a tree of its own, which `remove` does not see
+def drop_boilerplate(tree: "LexborHTMLParser", omissions: Omissions, *, removes_menus: bool = True) -> None:
+    """Remove and count hidden or deleted text, marks of notes, elements without content, and menus if asked.
+
+    Widgets and shifted letters become text first. Pictures and the title are counted, and not removed.
+    """
+    for node in tree.css("template"):  # its text is in a tree of its own, which `remove` does not see
         omissions.add("script", _TAG.sub("", node.html or ""))
         node.decompose()
     _write_widgets(tree)
-    styles = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]  # with their CSS
-    for name, css_name in _ATTRIBUTES.items():
+    styles = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]
+    for name, css_name in _ATTRIBUTES.items():  # `bgcolor="black"` becomes `background-color:black`
         styles += [(node, f"{css_name}:{node.attributes[name]}") for node in tree.css(f"[{name}]")]
+    _mark_shifted(styles)
+    # Hidden elements are found before any is removed, since colours are compared with those around.
     hidden = [node for node, style in styles if _HIDING.search(style)] + _find_blended(tree, styles)
-    for node, style in styles:
-        # the reader puts the same signs around the text of `sup` and `sub`
-        if node.tag in _INSIDE_LINES and (match := _SHIFTED.search(style)):
-            node.insert_before(RAISED if match["up"] else LOWERED)
-            node.insert_after(LEVEL)
+    # Text that CSS strikes out; the elements `del` and `s` follow with the other kinds.
     remove([node for node, style in styles if "line-through" in style.lower()], omissions, "deleted_text")
     remove(hidden, omissions, "hidden")
-    candidates = ((node, node.text()) for node in tree.css(_NOTE_MARKS))
-    # a mark without letters and digits is an arrow or the like
-    marks = [node for node, text in candidates if is_mark(text) or not any(map(str.isalnum, text))]
+    notes = [(node, node.text()) for node in tree.css(_NOTE_MARKS)]
+    # Such as `[3]`, or an arrow without letters and digits; a link with words is text.
+    marks = [node for node, text in notes if is_mark(text) or not any(map(str.isalnum, text))]
     remove(marks, omissions, "footnote_mark")
     for kinds in (_KINDS, _KINDS_OF_A_PAGE) if removes_menus else (_KINDS,):
         for kind, selector in kinds.items():
@@ -143,6 +143,15 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, removes_
         omissions.add("image", node.attributes.get("alt") or "")
     if tree.head is not None and (title := tree.head.text()).strip():
         omissions.add("metadata", title)
+
+
+def _mark_shifted(styles: "Iterable[tuple[LexborNode, str]]") -> None:
+    """Put signs around text that CSS raises or lowers, as the reader does for `sup` and `sub`."""
+    for node, style in styles:
+        shift = _SHIFTED.search(style)
+        if shift and node.tag in _INSIDE_LINES:
+            node.insert_before(RAISED if shift["up"] else LOWERED)
+            node.insert_after(LEVEL)
 
 
 def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> None:

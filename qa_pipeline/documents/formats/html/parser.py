@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.html.boilerplate import count_comments, remove_furniture, remove_navigation
+from qa_pipeline.documents.formats.html.boilerplate import count_comments, drop_boilerplate, remove_navigation
 from qa_pipeline.documents.formats.html.reader import read_blocks
 from qa_pipeline.documents.formats.text import decode
 from qa_pipeline.records import Block, ParsedFile, SourceFile
@@ -15,11 +15,10 @@ from qa_pipeline.text.language import declared_language
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
-_MAIN = (
+_MAIN = (  # selectors of the main content, the most reliable first
     "main", "[role=main]", "#page-content", "#main-content", "#mw-content-text", "#bodyContent", "#content",
     "#main", ".markdown-body", ".main-content", "article",
 )  # fmt: skip
-"""Selectors of the main content, the most reliable first."""
 _LEAST_SHARE = 0.25  # of the text of a page: an element with less is not its content, whatever its name
 _DEEPEST = 5_000  # levels of elements
 _STYLE_SHEET = re.compile("<style", re.IGNORECASE)
@@ -48,7 +47,7 @@ def read_fragment(markup: str, omissions: Omissions, *, removes_menus: bool = Tr
     """
     tree = parse_tree(markup)
     count_comments(tree, omissions)
-    remove_furniture(tree, omissions, removes_menus=removes_menus)
+    drop_boilerplate(tree, omissions, removes_menus=removes_menus)
     return read_blocks(tree.body, omissions) if tree.body is not None else []
 
 
@@ -102,7 +101,7 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
     body = tree.body
     if body is None:
         return []
-    remove_furniture(tree, omissions)
+    drop_boilerplate(tree, omissions)
     text = body.text()
     candidates = (nodes[0] for nodes in map(body.css, _MAIN) if len(nodes) == 1)  # several are mere parts
     main = next((node for node in candidates if len(node.text()) >= _LEAST_SHARE * len(text)), body)

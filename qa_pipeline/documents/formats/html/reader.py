@@ -20,24 +20,15 @@ if TYPE_CHECKING:
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
-BREAKING = frozenset({
+BREAKING = HEADINGS.keys() | {  # they end the text before them, as custom elements such as `x-note` do
     "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "div",
     "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "legend", "li",
     "main", "ol", "p", "pre", "section", "summary", "table", "td", "th", "ul",
-})  # fmt: skip
-LABELS = frozenset({"admonition-title", "topic-title", "sidebar-title"})
-"""Classes of labels of boxes, by docutils and Python-Markdown."""
+}  # fmt: skip
+LABELS = frozenset({"admonition-title", "topic-title", "sidebar-title"})  # classes of docutils and Markdown
 _STARTS = {"br": "\n", "q": "“", "sup": RAISED, "sub": LOWERED}
 _ENDS = {"q": "”", "sup": LEVEL, "sub": LEVEL}
-
-
-def _is_block(tag: str) -> bool:
-    """Return True if an element ends the text before it, as custom elements (`x-note`) do."""
-    return tag in BREAKING or tag in HEADINGS or "-" in tag
-
-
-_LAYOUT = "table table, table h1, table h2, table h3, table section, table article"
-"""Parts that show that a table without names of columns lays out a page."""
+_LAYOUT = "table table, table h1, table h2, table h3, table section, table article"  # blocks of a page
 _DEEPEST_TABLE = 10  # tables in tables; deeper tables are read without their rows
 _CODE_BLANKS = re.compile(r"[ \t\r]+")  # outside `pre` blanks collapse; only non-breaking ones indent
 _NUMBER = re.compile(r"\s*(-?[0-9]{1,9})")
@@ -47,33 +38,37 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 class Reader:
-    """A reader that collects text between the edges of block elements and decides on their kinds."""
+    """A reader that collects text between the edges of block elements and decides on their kinds.
+
+    In `<dl><dt>Power</dt><dd>8 kW<p>At 20 °C.</p></dd></dl>`, the term waits in `terms`, `dd` sets
+    `is_new_item`, and `p` ends the first block of this item: `Power: 8 kW`. Its own text is a paragraph.
+    """
 
     def __init__(self, omissions: Omissions) -> None:
         self.omissions = omissions
         self.blocks: list[Block] = []
         self.parts: list[str] = []  # the text of the block in progress
-        self.level = 0  # of the heading around it
-        self.lists: list[OrderedList | None] = []  # around it; None for a list without numbers
-        self.items: list[str] = []  # the tags of the items around it: li, dt or dd
-        self.around: Counter[str] = Counter()  # the block elements around it, by their tags
-        self.is_code = False  # True in a paragraph of code alone
-        self.is_new_item = False  # True until an item has its first block
-        self.marker: str | None = None  # the number of the new item
-        self.terms: list[str] = []  # of a `dl`, until the text of their description begins
-        self.described: str | None = None  # these terms joined, which begin each text of the description
-        self.label: str | None = None  # the heading of a box, which its first paragraph begins with
-        self.is_label = False  # True while the label is read
+        # The elements around this text:
+        self.level = 0  # of a heading; 0 without one
+        self.lists: list[OrderedList | None] = []  # None for a list without numbers
+        self.items: list[str] = []  # the tags of items: li, dt or dd
+        self.around: Counter[str] = Counter()  # counts of all block elements by tag
+        self.is_code = False  # True in a paragraph of code alone: `<p><code>make all</code></p>`
+        self.is_label = False  # True in the title of a box: `<p class="admonition-title">Note</p>`
+        # The state that waits for the next block:
+        self.is_new_item = False  # True until `li` or `dd` has its first block
+        self.marker: str | None = None  # the number of the new item, such as `2.`
+        self.terms: list[str] = []  # `Power` of `<dt>Power</dt>`, until the text of its `dd` begins
+        self.shared_terms: str | None = None  # `Power`, which each `dd` behind it begins with: `Power: 8 kW`
+        self.label: str | None = None  # `Note`, which a paragraph begins with: `Note: text`
 
     def text(self, text: str) -> None:
-        """Add text to the block in progress."""
-        if not self.around["pre"]:
-            text = text.replace("\n", " ")  # a line end in the markup is no line end of the text
-        self.parts.append(text)
+        """Add text to the block in progress; only in `pre` its line ends are kept."""
+        self.parts.append(text if self.around["pre"] else text.replace("\n", " "))
 
     def open(self, tag: str, node: "LexborNode") -> None:
         """Begin an element that means something for the text."""
-        if _is_block(tag):
+        if tag in BREAKING or "-" in tag:
             self.flush()
             self._enter(tag, node)
         elif tag in _STARTS:
@@ -81,7 +76,7 @@ class Reader:
 
     def close(self, tag: str) -> None:
         """End an element that was opened."""
-        if _is_block(tag):
+        if tag in BREAKING or "-" in tag:
             self.flush()
             self._leave(tag)
         elif tag in _ENDS:
@@ -102,28 +97,28 @@ class Reader:
         return self.blocks
 
     def flush(self) -> None:
-        """End the block in progress."""
+        """End the block in progress; the elements around it and the waiting state decide on its kind."""
         text = settle("".join(self.parts), self.omissions) if self.parts else ""
         self.parts.clear()
         is_code, self.is_code = self.is_code, False
         if not text.strip():
             return
-        if self.level:
-            number, self.marker = self.marker, None  # of the item that begins with it
+        if self.level:  # `<li><h3>Setup</h3>` is the heading `1. Setup`; a label waits for text below it
+            number, self.marker = self.marker, None
             heading = f"{number} {text.lstrip()}" if number else text
             self.blocks.append(Block("heading", heading, self.level))
-        elif self.is_label:
-            self._write_label()
+        elif self.is_label:  # `<p class="admonition-title">Note</p>`
+            self._write_label()  # an earlier label, behind which there was no text
             self.label = " ".join(text.split())
         elif self.around["pre"]:
             self._write_label()
             self._write_marker()
             self.blocks.append(Block("code", text))
-        elif self.items and self.items[-1] == "dt":  # it waits for its description
+        elif self.items[-1:] == ["dt"]:  # `<dt>Power</dt>` waits for its description
             self.terms.append(text.strip())
-        elif self.is_new_item:
+        elif self.is_new_item:  # `<li>First item`, or `<dd>8 kW`
             self._write_first_block(text)
-        elif is_code:
+        elif is_code:  # `<p><code>make all</code></p>`
             self._write_label()
             lines = _CODE_BLANKS.sub(" ", text).split("\n")
             self.blocks.append(Block("code", "\n".join(line.strip(" ") for line in lines)))
@@ -138,10 +133,10 @@ class Reader:
         self.is_new_item = False
         self._write_label()
         if self.terms:
-            self.described = ", ".join(self.terms).rstrip(" :")
+            self.shared_terms = ", ".join(self.terms).rstrip(" :")
             self.terms.clear()
-        is_description = self.items[-1:] == ["dd"] and self.described is not None
-        self._write_item(f"{self.described}: {text.strip()}" if is_description else text)
+        is_description = self.items[-1:] == ["dd"] and self.shared_terms is not None
+        self._write_item(f"{self.shared_terms}: {text.strip()}" if is_description else text)
 
     def _write_item(self, text: str) -> None:
         """Add an item with the number that waits for it."""
@@ -168,51 +163,49 @@ class Reader:
             self.is_new_item = False
 
     def _enter(self, tag: str, node: "LexborNode") -> None:
-        """Record the block that an element begins: a heading, a list item, code or a quote."""
+        """Update the state for the text inside a block element that begins."""
         self.around[tag] += 1
         code = node.css_first("p > code") if tag == "p" else None
         self.is_code = code is not None and code.text().strip() == node.text().strip()
-        if tag == "p" or tag in HEADINGS:
+        if tag == "summary":  # the label of `details`
+            self.is_label = True
+        elif tag == "p" or tag in HEADINGS:
             self.is_label = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
-            self.level = 0 if self.is_label else HEADINGS.get(tag, self.level)  # a `p` inside keeps it
-        elif tag in LISTS:
-            self._write_terms()  # only a text can begin with its terms
+            # `<h3 class="admonition-title">` is no heading; in `<h3><p>`, the paragraph is one.
+            self.level = 0 if self.is_label else HEADINGS.get(tag, self.level)
+        elif tag in LISTS:  # `<dd><ul>` and `<li><ul>`: only a text can begin with terms or a number
+            self._write_terms()
             self._write_marker()
             self.lists.append(_start_list(node) if tag == "ol" else None)
             self.is_new_item = False
-            self.described = None
+            self.shared_terms = None
+        elif tag == "pre":  # `<dd><pre>`: code cannot, either
+            self._write_terms()
+        elif tag == "dt":  # other terms than those before
+            self.items.append(tag)
+            self.shared_terms = None
         elif tag in ("li", "dd"):
+            self.items.append(tag)
             self.is_new_item = True
             # in `pre`, items become lines of code, without numbers
             ordered_list = self.lists[-1] if self.lists and tag == "li" and not self.around["pre"] else None
             stated_number = _read_integer(node.attributes.get("value"))
             self.marker = ordered_list.number(stated_number) if ordered_list else None
-        elif tag == "dt":
-            # a term waits for its description, which neighbouring terms share
-            self.is_new_item = False
-            self.described = None
-        elif tag == "pre":
-            self._write_terms()
-        elif tag == "summary":
-            self.is_label = True
-        if tag in ("li", "dd", "dt"):
-            self.items.append(tag)
 
     def _leave(self, tag: str) -> None:
-        """Undo `_enter` at the end of a block element."""
+        """Update the state for the text behind a block element that ends."""
         self.around[tag] -= 1
-        self.is_label = False
+        self.is_label = False  # a label is the text up to the end of any element
         if tag in HEADINGS:
             self.level = 0
         elif tag in LISTS:
-            self._write_terms()
+            self._write_terms()  # `<dt>Power</dt></dl>`: terms without a description
             self.lists.pop()
-            self.is_new_item = False
         elif tag == "dd":
-            self._write_terms()  # if the description had no text that begins with them
+            self._write_terms()  # `<dt>Power</dt><dd></dd>`
         elif tag in ("details", "aside"):
-            self._write_label()
-        if tag in ("li", "dd", "dt"):
+            self._write_label()  # of a box without text
+        if tag in ("li", "dd", "dt"):  # text behind an item, or in the list around it, is a paragraph
             self.items.pop()
             self.is_new_item = False
             self.marker = None
@@ -252,9 +245,9 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
             blocks += read_blocks(part, omissions, depth + 1)
         if part.tag in ("thead", "tbody", "tfoot"):
             is_head = part.tag == "thead"
-            rows += [
+            rows += (
                 [_read_cell(cell, omissions, depth, is_head) for cell in row.iter()] for row in part.iter()
-            ]
+            )
             head_count = len(rows) if is_head else head_count
     if _has_unmarked_names(table, rows):  # a first row of column names without `th`
         rows[0] = [replace(cell, header=True) for cell in rows[0]]
@@ -269,32 +262,32 @@ def _mark_heads(rows: Sequence[Sequence[Cell]], head_count: int) -> list[list[Ce
     """
     marked: list[list[Cell]] = []
     width = max((sum(cell.columns for cell in row) for row in rows), default=0)
-    has_head = head_count > 0
+    has_head_above = head_count > 0
     for number, row in enumerate(rows):
         is_title = len(row) == 1 and width > 1 and row[0].columns == width
         is_all_headers = len(row) > 1 and all(cell.header for cell in row if cell.text)
-        is_below_head = has_head and number >= head_count
+        is_below_head = has_head_above and number >= head_count
         is_data = is_all_headers and is_below_head and not _is_further_head(marked, row)
-        marked.append([replace(cell, header=is_title) if is_title or is_data else cell for cell in row])
-        has_head = has_head or is_all_headers
+        if is_title or is_data:  # a title becomes a header, and data plain cells
+            marked.append([replace(cell, header=is_title) for cell in row])
+        else:
+            marked.append(list(row))
+        has_head_above = has_head_above or is_all_headers
     return marked
 
 
 def _is_further_head(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bool:
-    """Return True if a row of `th` below a head is a head itself.
+    """Return True if a row of `th` is a head itself, judged by the rows `above` it, heads and data.
 
-    Directly below a head it is one if the head has spans or the row has units, such as `(kg)`; further down,
-    if it has no numbers other than years.
+    Directly below a head, it is one if that has spans, as `2023 | 2024` over quarters, or if its texts are
+    units, such as `(kg)`. Directly below data, it is one if it has no numbers other than years.
     """
-    is_directly_below = all(cell.header for cell in above[-1] if cell.text)
-    if is_directly_below and any(cell.columns > 1 or cell.rows > 1 for cell in above[-1]):
-        return True
     texts = [cell.text for cell in row[1:] if cell.text]  # the first cell may name the row
-    if not texts:
-        return False
+    is_directly_below = all(cell.header for cell in above[-1] if cell.text)
     if is_directly_below:
-        return all(text[0] in "([" for text in texts)
-    return not any(_DIGIT.search(text) and not _YEAR.fullmatch(text) for text in texts)
+        has_spans = any(cell.columns > 1 or cell.rows > 1 for cell in above[-1])
+        return has_spans or (texts != [] and all(text[0] in "([" for text in texts))
+    return texts != [] and not any(_DIGIT.search(text) and not _YEAR.fullmatch(text) for text in texts)
 
 
 def _has_unmarked_names(table: "LexborNode", rows: Sequence[Sequence[Cell]]) -> bool:

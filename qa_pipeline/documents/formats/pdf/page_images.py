@@ -19,7 +19,7 @@ from qa_pipeline.text.rendering import first_names
 
 if TYPE_CHECKING:
     from PIL import Image
-    from pypdfium2 import PdfDocument
+    from pypdfium2 import PdfDocument, PdfPage
 
 Span = tuple[int, int]  # the offsets of the first character and of that after the last
 
@@ -69,29 +69,33 @@ def draw_page(
 
     try:
         with closing(pypdfium2.PdfDocument(content)) as document, closing(document[number - 1]) as opened:
-            width, height = opened.get_size()
+            width, height = opened.get_size()  # in points, as the page is shown
             scale = min(scale, (_MOST_DOTS / max(width * height, 1.0)) ** 0.5)
             picture: Image.Image = opened.render(scale=scale).to_pil().convert("RGB")
-            with closing(opened.get_textpage()) as textpage:
-                glyphs, _ = read_upright(opened, textpage, number)
-                # Evidence that begins on an earlier page has a start below 0.
-                start, end = (max(offset, 0) for offset in evidence or (0, 0))
-                boxes = [glyphs.box(offset) for offset in locate(text, start, end, glyphs.text)]
-            # from upright text to the page as shown; `glyphs.turn` is without the page's own rotation
-            turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
+            boxes = _boxes_as_shown(opened, number, text, evidence) if evidence else []
     except pypdfium2.PdfiumError as error:
         raise DocumentFailure("damaged", f"page {number} of the PDF cannot be drawn") from error
-    paper = turn_box(glyphs.paper, turn, glyphs.paper)
-    pixels_a_point = picture.width / paper.right  # as drawn, once the size was rounded
+    pixels_a_point = picture.width / width  # about `scale`, as the picture has whole pixels
     layer = Image.new("RGB", picture.size, (255, 255, 255))
     pen = ImageDraw.Draw(layer)
-    for box in boxes:
-        left, bottom, right, top = turn_box(box, turn, glyphs.paper)
-        corners = (left, paper.top - top, right, paper.top - bottom)  # a picture is measured from its top
+    for left, bottom, right, top in boxes:
+        corners = (left, height - top, right, height - bottom)  # a picture is measured from its top
         pen.rectangle([side * pixels_a_point for side in corners], fill=_EVIDENCE)
     file = io.BytesIO()
     ImageChops.multiply(picture, layer).save(file, "PNG")  # as a marker pen does
     return file.getvalue()
+
+
+def _boxes_as_shown(page: "PdfPage", number: int, text: str, evidence: Span) -> list[Box]:
+    """Return the boxes of the letters of a span of the text, in points on the page as it is shown."""
+    with closing(page.get_textpage()) as textpage:
+        glyphs, _ = read_upright(page, textpage, number)
+        start, end = (max(offset, 0) for offset in evidence)  # below 0 for evidence from an earlier page
+        upright_boxes = [glyphs.box(offset) for offset in locate(text, start, end, glyphs.text)]
+    # `/Rotate` turns the stored page to the page as shown, `glyphs.turn` to upright text. A table stored
+    # sideways with `/Rotate` 90 is shown upright: both turns are 1, and none is left.
+    turn = (page.get_rotation() // 90 - glyphs.turn) % 4
+    return [turn_box(box, turn, glyphs.paper) for box in upright_boxes]
 
 
 MOST_LISTED = 20  # pages named in a note, which is one line of a table
@@ -103,11 +107,9 @@ def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
     if not scans:
         return []
     if not any(page.lines or page.fields for page in pages if not page.scanned):
-        raise DocumentFailure(
-            "scanned",
-            f"{len(scans)} of {len(pages)} pages are images without text; to read them, install the"
-            " ocr extra and Tesseract and set documents.ocr",
-        )
+        problem = f"{len(scans)} of {len(pages)} pages are images without text"
+        remedy = "to read them, install the ocr extra and Tesseract and set documents.ocr"
+        raise DocumentFailure("scanned", f"{problem}; {remedy}")
     left_out.add("scanned_page", pieces=len(scans))
     return [describe_pages(len(pages), scans, "without text")]
 
@@ -118,8 +120,7 @@ def describe_pages(pages: int, numbers: Sequence[int], which: str) -> str:
     return f"{len(numbers)} of {pages} pages are pictures {which}: {listed}"
 
 
-_POINTS_AN_INCH = 72
-_DOTS_AN_INCH = 300  # as the manual of Tesseract advises; finer pictures only take longer
+_DOTS_A_POINT = 300 / 72  # 300 an inch, as the manual of Tesseract advises; finer pictures only take longer
 _MOST_SCANNED_DOTS = 40_000_000  # 40 MB of grey: a sheet of A2 at 300 dots an inch has 35 million
 _LEAST_CONFIDENCE = 30.0  # of 100: below are specks and lines that Tesseract took for letters
 _SECONDS_A_PAGE = 120  # as documents.parse_seconds by default, which a user raises for OCR
@@ -139,8 +140,7 @@ def read_scans(
         return []
     engine = _load_engine(settings.ocr_languages)
     for page in scans:
-        lines = _recognise(document, page, engine, settings)
-        if lines:
+        if lines := _recognise(document, page, engine, settings):
             for line in page.lines:  # few words, such as the date from the scanner; OCR reads them as well
                 left_out.add("stamp", printed_text(line))
             page.lines, page.scanned = lines, False
@@ -154,12 +154,9 @@ def _load_engine(languages: Sequence[str]) -> Any:
         import pytesseract
 
         installed = set(pytesseract.get_languages(config=""))
-    except ImportError as error:
-        raise DocumentFailure(
-            "scanned", "documents.ocr is set, but the ocr extra is not installed"
-        ) from error
-    except (OSError, RuntimeError) as error:  # errors of pytesseract are kinds of these
-        raise DocumentFailure("scanned", "documents.ocr is set, but Tesseract is not installed") from error
+    except (ImportError, OSError, RuntimeError) as error:  # errors of pytesseract are kinds of the last two
+        lacking = "the ocr extra" if isinstance(error, ImportError) else "Tesseract"
+        raise DocumentFailure("scanned", f"documents.ocr is set, but {lacking} is not installed") from error
     missing = [name for name in languages if name not in installed]
     if missing:
         raise DocumentFailure("scanned", f"Tesseract lacks the languages {', '.join(missing)}")
@@ -172,7 +169,7 @@ def _recognise(
     """Set the height of a page and return its lines by OCR; raises a DocumentFailure (`timed_out`)."""
     with closing(document[page.number - 1]) as opened:
         width, height = opened.get_size()
-        scale = min(_DOTS_AN_INCH / _POINTS_AN_INCH, (_MOST_SCANNED_DOTS / max(width * height, 1.0)) ** 0.5)
+        scale = min(_DOTS_A_POINT, (_MOST_SCANNED_DOTS / max(width * height, 1.0)) ** 0.5)
         picture: Image.Image = opened.render(scale=scale, grayscale=True).to_pil()
     languages, form = "+".join(settings.ocr_languages), engine.Output.DICT
     try:

@@ -15,10 +15,8 @@ from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, join_text, p
 from qa_pipeline.documents.formats.rows import Cell, names_columns, render_table
 from qa_pipeline.text.doubt import SIGNS
 
-_NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
-"""A figure such as `€ 1,250`, `12 kg` or `(4.5%)`."""
+_NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")  # `€ 1,250` or `(4.5%)`
 _LONGEST_NAME = 5  # words of a column's name; a longer name is mostly text
-
 Row = list[Line]  # lines side by side, from left to right
 
 
@@ -33,48 +31,50 @@ class Table:
     empty_columns: Sequence[str] = ()  # their names, such as `Remark` in a list without remarks
 
 
-def _table_of(
-    header: Sequence[Row], strips_by_row: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
-) -> Table:
-    """Return a table, its columns cut at the gaps; mark it as doubtful for long names or a single row."""
-    body_cells = [grids.columns_of(strips) for strips in strips_by_row]  # the lines of each cell, by row
-    header_texts = [
-        [" ".join(part.text for part in column) for column in strip]
-        for strip in grids.strips_of(header, gaps)
-    ]
-    corner = header_texts[0][0]  # the name of the first column
-    has_names = not corner.endswith(":")  # `Name: | Anna` is a row of data
+def _table_of(header: Sequence[Strip], body: Sequence[Sequence[Strip]], spelling: Spelling) -> Table:
+    """Return a table, marked as doubtful for long names of columns or a single row in its body.
+
+    A row of the header is a single printed row; a row of the body has one or several.
+    """
+    header_texts = [[" ".join(part.text for part in column) for column in strip] for strip in header]
+    body_cells = [grids.columns_of(strips) for strips in body]  # the lines of each cell, by row
+    has_names = not header_texts[0][0].endswith(":")  # `Name: | Anna` is a row of data
     cells = [
         *([Cell(text, header=has_names) for text in texts] for texts in header_texts),
         *([Cell(join_text(lines, spelling)) for lines in row] for row in body_cells),
     ]
-    header_lines = [line for row in header for line in row]
-    body_lines = [line for row in body_cells for cell_lines in row for line in cell_lines]
-    table = _write_table(cells, [*header_lines, *body_lines])
+    table = _write_table(cells, [lines for row in (*header, *body_cells) for lines in row])
     longest_name = max(len(name.split()) for texts in header_texts for name in texts)
-    is_doubtful = len(strips_by_row) < 2 or (has_names and longest_name > _LONGEST_NAME)
+    is_doubtful = len(body) < 2 or (has_names and longest_name > _LONGEST_NAME)
+    # A sign at the end of each row records the doubt.
     return replace(table, rows=[row + SIGNS["table"] for row in table.rows]) if is_doubtful else table
 
 
-def _write_table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Table:
+def _write_table(cells: Sequence[Sequence[Cell]], lines_by_cell: Sequence[Sequence[Line]]) -> Table:
     rows, empty_columns = render_table(cells)
+    lines = [line for cell_lines in lines_by_cell for line in cell_lines]
     box = enclose(line.box for line in lines)
     return Table(rows, lines[0].page, box, min(line.start for line in lines), empty_columns)
 
 
 def _mark_header(rows: Sequence[Sequence[Cell]], are_bold: Sequence[bool]) -> list[list[Cell]]:
-    """Return the rows with the header marked: bold rows at the top, or a row that reads like names."""
-    title_count = len(list(takewhile(lambda row: len(row) == 1, rows[:-1])))  # rows of a single cell
-    header_count = len(list(takewhile(bool, are_bold)))
-    has_bold_header = title_count < header_count < len(rows)  # more than titles, but not all rows, are bold
-    if not has_bold_header:
-        first, *rest = [[cell.text for cell in row] for row in rows[title_count:]]
-        is_corner_alone_empty = len(first) > 2 and not first[0] and all(first[1:])
-        rows_have_names = rest != [] and all(row[0] for row in rest)
-        is_header = (is_corner_alone_empty and rows_have_names) or names_columns(first, rest)
-        header_count = title_count + 1 if is_header else 0
-    header = [[replace(cell, header=True) for cell in row] for row in rows[:header_count]]
-    return [*header, *(list(row) for row in rows[header_count:])]
+    """Return the rows with the header marked: bold rows at the top, or a row that reads like names.
+
+    Rows of a single cell above the header are titles, and are marked with it.
+    """
+    title_count = len(list(takewhile(lambda row: len(row) == 1, rows[:-1])))
+    bold_count = len(list(takewhile(bool, are_bold)))
+    first, *rest = [[cell.text for cell in row] for row in rows[title_count:]]
+    # Years and other figures name columns below an empty corner: ` | 2023 | 2024` above `Lund | 5 | 7`.
+    has_empty_corner = len(first) > 2 and not first[0] and all(first[1:])
+    rows_have_names = rest != [] and all(row[0] for row in rest)
+    if title_count < bold_count < len(rows):  # bold titles alone are no header, nor is a bold table
+        header_count = bold_count
+    elif (has_empty_corner and rows_have_names) or names_columns(first, rest):
+        header_count = title_count + 1
+    else:
+        header_count = 0
+    return [[replace(cell, header=number < header_count) for cell in row] for number, row in enumerate(rows)]
 
 
 def split_at_gaps(line: Line, gap: float) -> list[Line]:
@@ -107,20 +107,24 @@ def ruled_tables(
     remaining = list(lines)
     for grid in grids.find_grids(drawing):
         outside = grids.fill(grid, remaining)
-        texts = [cell.lines for cell in grid.cells if cell.lines]
-        wrapped_texts = [text for text in texts if len(text) > 1]
-        is_single_row = len(grid.heights) == 2  # the lines above and below it
-        are_running_texts = wrapped_texts != [] and all(map(_is_running_text, wrapped_texts))
-        if is_single_row and are_running_texts:  # texts in frames
-            framed += texts
-            remaining = outside
+        if _is_frame(grid):
+            framed += [cell.lines for cell in grid.cells if cell.lines]
         elif _is_table(grid):
             tables.append(_read_grid(grid, spelling))
-            remaining = outside
+        else:  # the text in it remains, and may be a table between lines across
+            continue
+        remaining = outside
     for rules in stacked_rules(drawing.across):
         stacked, remaining = _Stack(rules, remaining).tables(spelling)
         tables += stacked
     return tables, framed, remaining
+
+
+def _is_frame(grid: Grid) -> bool:
+    """Return True for boxes side by side around running text, such as a tip in a frame."""
+    is_single_row = len(grid.heights) == 2  # the lines above and below it
+    wrapped_texts = [cell.lines for cell in grid.cells if len(cell.lines) > 1]
+    return is_single_row and wrapped_texts != [] and all(map(_is_running_text, wrapped_texts))
 
 
 def _is_running_text(lines: Sequence[Line]) -> bool:
@@ -155,10 +159,10 @@ def _is_table(grid: Grid) -> bool:
     rows = grid.rows()
     has_columns = len({cell.column for cell in grid.cells if cell.lines}) > 1
     has_few_rows = len(rows) <= _FRAME_AND_HEADER
-    return has_columns and not any(_holds_several_rows(row, has_few_rows=has_few_rows) for row in rows)
+    return has_columns and not any(_has_several_rows(row, has_few_rows=has_few_rows) for row in rows)
 
 
-def _holds_several_rows(row: Sequence[GridCell], *, has_few_rows: bool) -> bool:
+def _has_several_rows(row: Sequence[GridCell], *, has_few_rows: bool) -> bool:
     """Return True if lines are printed side by side in a row of boxes, as rows of figures are."""
     texts = [cell.lines for cell in row if cell.lines]
     lengths = {*map(len, texts)}
@@ -178,15 +182,15 @@ def _read_grid(grid: Grid, spelling: Spelling) -> Table:
     ]
     # A row without text counts as bold, so that it does not end a bold header.
     are_bold = [all(line.bold for cell in row for line in cell.lines) for row in rows]
-    lines = [line for cell in grid.cells for line in cell.lines]
-    return _write_table(_mark_header(cells, are_bold), lines)
+    return _write_table(_mark_header(cells, are_bold), [cell.lines for cell in grid.cells])
 
 
 class _Stack:
-    """Ruled lines across that begin and end alike, from the top, and the text around them.
+    """Ruled lines across that begin and end alike, and the zones of text above, between and below them.
 
-    `zones[i]` has the rows of text above `rules[i]`, the last zone those below all rules. `taken` has the
-    `id` of each line of text in a table.
+    `zones[i]` has the printed rows above `rules[i]`, the last zone those below all rules. With `=` for a
+    rule, `Towns = Name Age = Ann 36 = Source` has zones 0 to 3, and a table of zones 1 and 2, range (1, 3).
+    `taken` has the `id` of each line of text in a table.
     """
 
     def __init__(self, rules: Sequence[Box], lines: Sequence[Line]) -> None:
@@ -205,27 +209,28 @@ class _Stack:
         ranges = self._zones_of_tables()
         starts = {start for start, _ in ranges}
         for start, end in ranges:
-            below = [] if end in starts else self.zones[end]  # rows of another table are not taken
-            header, bands = self._find_header(start, end, below)
+            below = [] if end in starts else self.zones[end]  # zone `end` is in the next table
+            header, body_zones = self._find_header(start, end, below)
             if not header:  # the rows stay text
                 continue
-            body = [row for band in bands for row in band]
+            body = [row for zone in body_zones for row in zone]
             gaps = grids.gaps_between([*header, *body], _usual_size(body))
-            # A rule ends a row of cells, so the printed rows of each band are grouped apart.
-            rows = [row for band in bands for row in grids.rows_of_cells(grids.strips_of(band, gaps))]
-            tables.append(_table_of(header, rows, gaps, spelling))
+            # A rule ends a row of cells, so the printed rows of each zone are grouped apart.
+            strips_by_zone = [grids.strips_of(zone, gaps) for zone in body_zones]
+            cell_rows = [cell_row for strips in strips_by_zone for cell_row in grids.rows_of_cells(strips)]
+            tables.append(_table_of(grids.strips_of(header, gaps), cell_rows, spelling))
             self.taken.update(id(line) for row in (*header, *body) for line in row)
         return tables, [line for line in self.lines if id(line) not in self.taken]
 
     def _zones_of_tables(self) -> list[tuple[int, int]]:
-        """Return ranges of zones that white gaps run through, such as (1, 4) for zones 1 to 3."""
+        """Return ranges of zones that white gaps run through, such as (1, 3) for zones 1 and 2."""
         ranges: list[tuple[int, int]] = []
         for zone in range(1, len(self.zones) - 1):  # between two rules
             if not self._gaps(zone, zone + 1):
                 continue
-            start, end = ranges[-1] if ranges else (0, 0)  # zone 0 is above all rules
-            if end == zone and self._gaps(start, zone + 1):
-                ranges[-1] = (start, zone + 1)
+            is_next = ranges != [] and ranges[-1][1] == zone
+            if is_next and self._gaps(ranges[-1][0], zone + 1):  # the same gaps run through both
+                ranges[-1] = (ranges[-1][0], zone + 1)
             else:
                 ranges.append((zone, zone + 1))
         return ranges
@@ -240,44 +245,45 @@ class _Stack:
     def _find_header(self, start: int, end: int, below: Sequence[Row]) -> tuple[list[Row], list[list[Row]]]:
         """Return the header of a table, [] if it has none, and its other rows zone by zone.
 
-        The table has the zones from `start` to before `end`. Its header is in the zone above them, or else in
-        the first of them. The rows `below` them may be in the table, too.
+        The table has the zones from `start` to before `end`, and may go on in the rows `below` them. With `=`
+        for a rule, its header `Name` is above the first rule (`Name = Lund =`), in the first of several zones
+        (`= Name = Lund =`), or in a lone zone above the others (`= Name = Lund`).
         """
-        bands = self.zones[start:end]
-        rows = [row for band in bands for row in band]
-        nearest_first = self.zones[start - 1][::-1]
+        zones = self.zones[start:end]
+        rows = [row for zone in zones for row in zone]
+        nearest_first = self.zones[start - 1][::-1]  # `start` is 1 at least
         above = self._rows_beyond(rows, nearest_first, require_full=True)[::-1]  # from the top again
-        # A lone zone may be the header; then the first row below it may have empty cells.
-        may_be_header = len(bands) == 1 and len(rows) <= _MOST_HEADER_ROWS and not above
+        # Below a header in a lone zone, the first row of the body may have empty cells.
+        may_be_header = len(zones) == 1 and len(rows) <= _MOST_HEADER_ROWS and not above
         if further := self._rows_beyond(rows, below, require_full=not may_be_header):
-            bands = [*bands, further]
+            zones.append(further)
         if above:
-            return above, bands
-        return (bands[0], bands[1:]) if len(bands) > 1 else ([], bands)
+            return above, zones
+        return (zones[0], zones[1:]) if len(zones) > 1 else ([], zones)
 
     def _rows_beyond(self, rows: Sequence[Row], beyond: Sequence[Row], *, require_full: bool) -> list[Row]:
-        """Return the rows beyond the first or last ruled line that go on in a table's columns, nearest first.
+        """Return the rows above or below all rules of a table that go on in its columns, nearest first.
 
-        With `require_full`, the nearest row must have text in every column, apart from the first.
+        `rows` are between the rules, `beyond` in the next zone, nearest first. With `require_full`, the
+        nearest row must have text in every column, apart from the first.
         """
         if not beyond:
             return []
         size = _usual_size(rows)
         gaps = grids.gaps_between(rows, size)
+        _, *columns = grids.strips_of(beyond[:1], gaps)[0]  # of the nearest row, without the first
+        if require_full and not all(columns):
+            return []
         further: list[Row] = []
-        previous = min(rows, key=lambda row: abs(row[0].bottom - beyond[0][0].bottom))  # the nearest to them
+        previous = min(rows, key=lambda row: abs(row[0].bottom - beyond[0][0].bottom))  # nearest to them
         for row in beyond:
-            remaining_gaps = grids.narrow_gaps(gaps, row, size)
             is_apart = abs(previous[0].bottom - row[0].bottom) > _WIDEST_STEP * size
             is_outside = row[0].left < self.left - _SAME_SIDE
             is_taken = id(row[0]) in self.taken  # by another table
+            remaining_gaps = grids.narrow_gaps(gaps, row, size)
             closes_gap = len(remaining_gaps) < len(gaps)
             if is_apart or is_outside or is_taken or closes_gap:
                 break
-            _, *columns = grids.strips_of([row], gaps)[0]  # the first, a corner, may be empty
-            if require_full and not all(columns):
-                break
-            require_full = False  # asked of the nearest row only
             gaps, previous = remaining_gaps, row
             further.append(row)
         return further

@@ -30,10 +30,10 @@ _MOST_PAIRS = 4_000_000  # of texts and shapes that are compared
 
 
 class _Letter(NamedTuple):
-    """A printed character: its number in PDFium's list, and the address of its text object."""
+    """A printed character: its index in PDFium, the address of its text object, and its box."""
 
     number: int
-    owner: int
+    text_address: int
     box: Box
 
 
@@ -51,43 +51,42 @@ def find_hidden(
     import numpy as np
     from pypdfium2 import raw
 
-    sheet = paper_of(page)
-    if not annotations.may_cover_text and _is_plain(objects, sheet):
+    paper = paper_of(page)
+    if not annotations.may_cover_text and _is_plain(objects, paper):
         return set()
     text_objects = (item for item in objects if item.type == raw.FPDF_PAGEOBJ_TEXT)
     texts = {ctypes.addressof(item.raw.contents): item for item in text_objects}
     letters, hidden = _read_letters(textpage)  # tiny letters are hidden
-    full, textless = _draw(page, sheet, texts, set(texts)), _draw(page, sheet, texts, set())
-    upper = _find_upper(letters, sheet, full.shape)
-    # Lower and upper texts are drawn apart: below a hidden letter another would show in the same pixels.
-    for draws_upper in {letter.owner in upper for letter in letters}:  # False for the lower texts
-        drawn = {address for address in texts if (address in upper) == draws_upper}
-        picture = full if len(drawn) == len(texts) else _draw(page, sheet, texts, drawn)
-        # For each pixel the largest difference of a colour; unsigned numbers cannot just be subtracted.
-        difference = (np.maximum(picture, textless) - np.minimum(picture, textless)).max(axis=2)
-        differs = difference > _SEEN
-        for letter in letters:
-            is_drawn = (letter.owner in upper) == draws_upper
-            if is_drawn and not differs[_pixels_of(letter.box, sheet, full.shape)].any():
-                hidden.add(letter.number)
-    hidden.difference_update(_find_over_ink(letters, pictures, textless, sheet))
+    full, textless = _draw(page, paper, texts, set(texts)), _draw(page, paper, texts, set())
+    # Texts written over others are drawn apart, else they would show in the pixels of letters below them.
+    upper = _find_upper(letters, paper, full.shape)
+    lower_letters = [letter for letter in letters if letter.text_address not in upper]
+    upper_letters = [letter for letter in letters if letter.text_address in upper]
+    for shown, shown_letters in ((set(texts) - upper, lower_letters), (upper, upper_letters)):
+        if shown_letters:
+            picture = full if shown >= set(texts) else _draw(page, paper, texts, shown)
+            differs = (np.ptp([picture, textless], axis=0) > _SEEN).any(axis=2)  # pixels, in any colour
+            for letter in shown_letters:
+                if not differs[_pixels_of(letter.box, paper, full.shape)].any():
+                    hidden.add(letter.number)
+    hidden.difference_update(_find_over_ink(letters, pictures, textless, paper))
     return hidden | {letter.number for letter in letters if _is_within(letter.box, annotations.redacted)}
 
 
-def _draw(page: "PdfPage", sheet: Box, texts: "dict[int, PdfObject]", shown: set[int]) -> "Bitmap":
-    """Draw an upright page with some of its text objects, which are named by their addresses."""
+def _draw(page: "PdfPage", paper: Box, texts: "dict[int, PdfObject]", shown: set[int]) -> "Bitmap":
+    """Draw a page with the text objects at the `shown` addresses alone; the others stay switched off."""
     from pypdfium2 import raw
 
     for address, item in texts.items():
         raw.FPDFPageObj_SetIsActive(item, address in shown)
-    area = (sheet.right - sheet.left) * (sheet.top - sheet.bottom)
+    area = (paper.right - paper.left) * (paper.top - paper.bottom)
     scale = min(_SCALE, (_MOST_PIXELS / max(area, 1.0)) ** 0.5)
-    turn = -page.get_rotation() % 360
+    turn = -page.get_rotation() % 360  # back to the coordinates of the content, as if `/Rotate` were 0
     bitmap: Bitmap = page.render(scale=scale, rotation=turn, prefer_bgrx=True).to_numpy()[..., :3]
     return bitmap
 
 
-def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
+def _is_plain(objects: "Sequence[PdfObject]", paper: Box) -> bool:
     """Return True if all text is dark, of a usual size, on the paper, and apart from pictures and shapes.
 
     Most pages are plain, and drawing a page takes longer than reading it.
@@ -104,9 +103,9 @@ def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
         box = Box(*(side.value for side in sides))
         is_in_form = item.level > 0  # its box is in the coordinates of a form XObject
         if item.type == raw.FPDF_PAGEOBJ_TEXT:
-            is_across = sheet.left - 1 < box.left and box.right < sheet.right + 1
-            is_on_paper = is_across and sheet.bottom - 1 < box.bottom and box.top < sheet.top + 1
-            if is_in_form or not (is_on_paper and _is_dark(item) and _is_usual(item)):
+            is_across = paper.left - 1 < box.left and box.right < paper.right + 1
+            is_on_paper = is_across and paper.bottom - 1 < box.bottom and box.top < paper.top + 1
+            if is_in_form or not (is_on_paper and _is_usual(item)):
                 return False
             texts.append(box)
         elif not is_in_form and min(box.right - box.left, box.top - box.bottom) > _THIN:
@@ -123,22 +122,18 @@ def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
     return not (touches_across & touches_up).any()
 
 
-def _is_dark(text: Any) -> bool:
-    """Return True if the fill colour of a text object is opaque, and dark in red, green or blue."""
-    from pypdfium2 import raw
-
-    colour = [ctypes.c_uint() for _ in range(4)]
-    is_opaque = raw.FPDFPageObj_GetFillColor(text, *colour) and colour[3].value == 255
-    return bool(is_opaque) and min(part.value for part in colour[:3]) <= _DARK
-
-
 def _is_usual(text: Any) -> bool:
-    """Return True if a text object is filled, not tiny, and in no layer."""
+    """Return True if a text object is filled with an opaque, dark colour, not tiny, and in no layer."""
     from pypdfium2 import raw
 
-    matrix = text.get_matrix()
+    colour = [ctypes.c_uint() for _ in range(4)]  # red, green, blue and opacity
+    is_opaque = raw.FPDFPageObj_GetFillColor(text, *colour) and colour[3].value == 255
+    is_dark = min(part.value for part in colour[:3]) <= _DARK
     is_filled = raw.FPDFTextObj_GetTextRenderMode(text) == raw.FPDF_TEXTRENDERMODE_FILL
+    matrix = text.get_matrix()
     is_large = text.get_font_size() * math.hypot(matrix.c, matrix.d) >= _SMALLEST
+    if not (is_opaque and is_dark and is_filled and is_large):
+        return False
     name, length = ctypes.create_string_buffer(8), ctypes.c_ulong()  # `OC` and its end take 6 bytes
     buffer = ctypes.cast(name, ctypes.POINTER(raw.FPDF_WCHAR))
     for number in range(raw.FPDFPageObj_CountMarks(text)):
@@ -146,7 +141,7 @@ def _is_usual(text: Any) -> bool:
         raw.FPDFPageObjMark_GetName(mark, buffer, len(name), length)
         if name.raw[: length.value] == "OC\0".encode("utf-16-le"):  # optional content: a layer
             return False
-    return bool(is_filled and is_large)
+    return True
 
 
 def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int]]:
@@ -172,34 +167,36 @@ def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int]]:
     return letters, tiny
 
 
-def _find_upper(letters: Sequence[_Letter], sheet: Box, shape: tuple[int, ...]) -> set[int]:
-    """Return the addresses of text objects that are written over others."""
+def _find_upper(letters: Sequence[_Letter], paper: Box, shape: tuple[int, ...]) -> set[int]:
+    """Return the addresses of text objects that are written over others, by the `shape` of a picture."""
     import numpy as np
 
     upper: set[int] = set()
-    painted = np.zeros(shape[:2], dtype=np.uint64)  # the address of the uppermost object in each pixel
-    for letter in letters:
-        area = painted[_pixels_of(letter.box, sheet, shape)]
+    uppermost = np.zeros(shape[:2], dtype=np.uint64)  # the address of the uppermost text in each pixel
+    for letter in letters:  # in PDFium's order, which is mostly that of painting
+        area = uppermost[_pixels_of(letter.box, paper, shape)]
         below = int(area[area.shape[0] // 2, area.shape[1] // 2]) if area.size else 0  # in its middle
-        if below not in (0, letter.owner):  # 0 is the paper
-            upper.add(letter.owner)
-        area[...] = letter.owner
+        if below not in (0, letter.text_address):  # 0 is the paper
+            upper.add(letter.text_address)
+        area[...] = letter.text_address
     return upper
 
 
 def _find_over_ink(
-    letters: Sequence[_Letter], pictures: Sequence[Box], textless: "Bitmap", sheet: Box
+    letters: Sequence[_Letter], pictures: Sequence[Box], textless: "Bitmap", paper: Box
 ) -> Iterator[int]:
     """Yield the numbers of letters whose word lies over ink of a picture, as OCR lays text over a scan."""
     import numpy as np
 
-    by_number = {letter.number: letter for letter in letters}  # without blanks
-    for first, end in stretches_of(by_number):  # words: OCR does not position single letters
+    by_number = {letter.number: letter for letter in letters}
+    # Blanks are missing in it, so neighbouring numbers are a word. OCR does not position single letters.
+    for first, end in stretches_of(by_number):
         word = [by_number[number] for number in range(first, end)]
         box = enclose(letter.box for letter in word)
-        margin = (box.top - box.bottom) / 4  # a bar may end within the box of a word
+        # Of its height only the middle half, since the edge of a bar over the word would count as ink.
+        margin = (box.top - box.bottom) / 4
         middle = Box(box.left, box.bottom + margin, box.right, box.top - margin)
-        pixels = textless[_pixels_of(middle, sheet, textless.shape)]
+        pixels = textless[_pixels_of(middle, paper, textless.shape)]
         contrast = np.ptp(pixels, axis=(0, 1)).max() if pixels.size else 0
         if contrast > _INK and _is_within(box, pictures):
             yield from (letter.number for letter in word)
@@ -210,9 +207,9 @@ def _is_within(inner: Box, boxes: Sequence[Box]) -> bool:
     return any(box.left <= x <= box.right and box.bottom <= y <= box.top for box in boxes)
 
 
-def _pixels_of(box: Box, sheet: Box, shape: tuple[int, ...]) -> tuple[slice, slice]:
-    """Return the rows and columns of a picture of the sheet that a box covers."""
-    across, up = shape[1] / (sheet.right - sheet.left), shape[0] / (sheet.top - sheet.bottom)
-    top, bottom = math.floor((sheet.top - box.top) * up), math.ceil((sheet.top - box.bottom) * up)
-    left, right = math.floor((box.left - sheet.left) * across), math.ceil((box.right - sheet.left) * across)
+def _pixels_of(box: Box, paper: Box, shape: tuple[int, ...]) -> tuple[slice, slice]:
+    """Return the rows and columns of a picture of the page that a box covers."""
+    across, up = shape[1] / (paper.right - paper.left), shape[0] / (paper.top - paper.bottom)
+    top, bottom = math.floor((paper.top - box.top) * up), math.ceil((paper.top - box.bottom) * up)
+    left, right = math.floor((box.left - paper.left) * across), math.ceil((box.right - paper.left) * across)
     return slice(max(top, 0), max(bottom, 0)), slice(max(left, 0), max(right, 0))
