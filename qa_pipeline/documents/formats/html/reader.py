@@ -195,17 +195,16 @@ class Reader:
     def _leave(self, tag: str) -> None:
         """Update the state for the text behind a block element that ends."""
         self.around[tag] -= 1
-        self.is_label = False  # a label is the text up to the end of any element
+        self.is_label = False  # a label ends with its element, or with the first block element inside
         if tag in HEADINGS:
             self.level = 0
-        elif tag in LISTS:
-            self._write_terms()  # `<dt>Power</dt></dl>`: terms without a description
-            self.lists.pop()
-        elif tag == "dd":
-            self._write_terms()  # `<dt>Power</dt><dd></dd>`
         elif tag in ("details", "aside"):
             self._write_label()  # of a box without text
-        if tag in ("li", "dd", "dt"):  # text behind an item, or in the list around it, is a paragraph
+        elif tag in LISTS or tag == "dd":
+            self._write_terms()  # without text for them: `<dt>Power</dt></dl>` or `<dt>Power</dt><dd></dd>`
+        if tag in LISTS:
+            self.lists.pop()
+        if tag in ("li", "dd", "dt"):  # text behind an item is a paragraph
             self.items.pop()
             self.is_new_item = False
             self.marker = None

@@ -247,7 +247,7 @@ class _Stack:
 
         The table has the zones from `start` to before `end`, and may go on in the rows `below` them. With `=`
         for a rule, its header `Name` is above the first rule (`Name = Lund =`), in the first of several zones
-        (`= Name = Lund =`), or in a lone zone above the others (`= Name = Lund`).
+        (`= Name = Lund =`), or in a lone zone, with the body below all rules (`= Name = Lund`).
         """
         zones = self.zones[start:end]
         rows = [row for zone in zones for row in zone]
