@@ -22,9 +22,8 @@ OFFICE, TEXT, TABLE, STYLE, _DRAW, _FO = (
 _LEFT_OUT = {
     "annotation": "comment", "tracked-changes": "deleted_text", "note-citation": "footnote_mark",
     "table-of-content": "navigation", "alphabetical-index": "navigation", "table-index": "navigation",
-    "illustration-index": "navigation", "forms": "form_field", "control": "form_field", "image": "image",
-    "object": "embedded_object", "object-ole": "embedded_object", "placeholder": "other",
-    "ruby-text": "other",
+    "illustration-index": "navigation", "placeholder": "other", "control": "form_field", "image": "image",
+    "object": "embedded_object", "object-ole": "embedded_object", "forms": "form_field", "ruby-text": "other",
 }  # fmt: skip
 _HTML_NAMES = {
     "table": "table", "table-header-rows": "thead", "table-row": "tr", "list-item": "li",
@@ -36,7 +35,10 @@ _HTML_OF_STYLE = {"Title": "h1", "Preformatted_20_Text": "pre", "Quotations": "b
 _PARAGRAPHS = (f"{TEXT}p", f"{TEXT}h")
 _FORMS: dict[str, Style] = {"1": "digits", "a": "letters", "i": "roman"}
 _OUTLINE = "/outline"  # the list of chapters: a key that no style has
-_MOST_REPEATED = 100  # blanks, cells or steps to a parent style: more is a mistake, or made to fill memory
+MOST_REPEATED = (
+    100  # blanks, rows, cells or steps to a parent style: more is a mistake, or made to fill memory
+)
+_UNKNOWN_BACKGROUND = "background-image:unknown"  # CSS with which the HTML reader hides no white text
 
 
 class Markup:
@@ -44,8 +46,10 @@ class Markup:
 
     def __init__(self, trees: "list[_Element]", omissions: Omissions) -> None:
         self.omissions = omissions
-        # the content (`trees[0]`) comes last and overrides; automatic styles elsewhere are of headers
-        roots = [*(part for tree in trees[1:] for part in tree.iter(f"{OFFICE}styles")), trees[0]]
+        content, *others = trees  # content.xml, then styles.xml and meta.xml
+        # styles.xml has automatic styles too, but those of headers and footers
+        shared_styles = (part for tree in others for part in tree.iter(f"{OFFICE}styles"))
+        roots = [*shared_styles, content]  # the styles of the content come last, to override the others
         self.styles = {
             style.get(f"{STYLE}name", ""): style for root in roots for style in root.iter(f"{STYLE}style")
         }
@@ -54,8 +58,8 @@ class Markup:
         for part in lists:
             name = _OUTLINE if part.tag == f"{TEXT}outline-style" else part.get(f"{STYLE}name", "")
             for definition in part:
-                attributes = {str(key): str(value) for key, value in definition.items()}
-                self.list_levels[name, read_number(definition.get(f"{TEXT}level"), 0)] = attributes
+                level = read_number(definition.get(f"{TEXT}level"), 0)
+                self.list_levels[name, level] = {str(key): str(value) for key, value in definition.items()}
         self.open_lists: list[str] = []  # the styles of the lists around the text, the outermost first
         self.counts: defaultdict[str, dict[int, int]] = defaultdict(dict)  # last numbers by style and level
         self.number = ""  # of the next paragraph
@@ -71,23 +75,23 @@ class Markup:
     def look_of(self, element: "_Element") -> tuple[str, str]:
         """Return the HTML name of an element's style, such as `h1` or `sup`, "" for plain, and its CSS."""
         stated_names = (element.get(f"{space}style-name") for space in (TEXT, TABLE, _DRAW))
-        style_names = [next(filter(None, stated_names), "")]  # the style, then its parents
+        chain = [next(filter(None, stated_names), "")]  # the style, its parent style, and so on
+        while chain[-1] in self.styles and len(chain) < MOST_REPEATED:
+            chain.append(self.styles[chain[-1]].get(f"{STYLE}parent-style-name", ""))
         properties: dict[str, str] = {}
-        while style_names[-1] in self.styles and len(style_names) < _MOST_REPEATED:
-            style = self.styles[style_names[-1]]
-            own = {str(key): str(value) for part in style for key, value in part.items()}
-            # a style overrides its parents, but behind a transparent style the ground of its parent shows
-            properties = {key: value for key, value in own.items() if value != "transparent"} | properties
-            style_names.append(style.get(f"{STYLE}parent-style-name", ""))
+        for name in reversed(chain[:-1]):  # from the ancestors down; the last has no definition
+            own = {str(key): str(value) for part in self.styles[name] for key, value in part.items()}
+            # behind a "transparent" background that of the parent style shows
+            properties |= {key: value for key, value in own.items() if value != "transparent"}
         css = [f"{name}:{properties[_FO + name]}" for name in _CSS if _FO + name in properties]
         if properties.get(f"{TEXT}display") == "none":
             css.append("display:none")
-        strikes = [properties.get(f"{STYLE}text-line-through-{part}") for part in ("style", "type")]
-        if any(strikes) and "none" not in strikes:
+        lines_through = {properties.get(f"{STYLE}text-line-through-{part}", "") for part in ("style", "type")}
+        if lines_through != {""} and "none" not in lines_through:  # style="solid" alone suffices
             css.append("text-decoration:line-through")
-        html_names = (_HTML_OF_STYLE[name] for name in style_names if name in _HTML_OF_STYLE)
+        html_names = (_HTML_OF_STYLE[name] for name in chain if name in _HTML_OF_STYLE)
         shift = shift_of(properties.get(f"{STYLE}text-position", ""))
-        return next(html_names, shift), escape(";".join(css))
+        return next(html_names, shift), escape(";".join(css))  # `h1` for a raised title
 
     def _element(self, element: "_Element") -> str:
         """Return an element as HTML, "" if it is counted as left out; a note waits for `take_notes`."""
@@ -101,27 +105,30 @@ class Markup:
             return self._paragraph(element)
         if name == "list":
             return self._list(element)
+        if name == "table-cell":
+            return self._cell(element)
         if name == "note":
             self.notes.append(self.inside(element))
             return ""
-        if name == "s":
-            return " " * min(read_number(element.get(f"{TEXT}c"), 1), _MOST_REPEATED)
+        if name == "s":  # blanks
+            return " " * min(read_number(element.get(f"{TEXT}c"), 1), MOST_REPEATED)
+        if name in _SIGNS:
+            return _SIGNS[name]
         html_of_style, css = self.look_of(element)
-        inside = _SIGNS[name] if name in _SIGNS else self.inside(element)
-        if name == "table-cell":
-            columns, rows, repeats = (
-                read_number(element.get(f"{TABLE}number-{part}"), 1)
-                for part in ("columns-spanned", "rows-spanned", "columns-repeated")
-            )
-            cell = f'<td style="{css}" colspan="{columns}" rowspan="{rows}">{inside}</td>'
-            return cell * min(repeats, _MOST_REPEATED)
-        shift = html_of_style if name == "span" else ""  # `sup` or `sub`
+        inside = self.inside(element)
+        shift = html_of_style if name == "span" else ""  # only a span becomes `sup` or `sub`
         if html_name := shift or _HTML_NAMES.get(name):
             return f'<{html_name} style="{css}">{inside}</{html_name}>'
-        if any(child.tag in (*_PARAGRAPHS, f"{TEXT}list") for child in element):
-            # a shape may be filled with anything: with an unknown ground the HTML reader hides no text
-            return f'<div style="{css or "background-image:unknown"}">{inside}</div>'
+        if any(child.tag in (*_PARAGRAPHS, f"{TEXT}list") for child in element):  # a shape of any colour
+            return f'<div style="{css or _UNKNOWN_BACKGROUND}">{inside}</div>'
         return inside
+
+    def _cell(self, cell: "_Element") -> str:
+        """Return a cell of a table as HTML, as many times as the file repeats it."""
+        _, css = self.look_of(cell)
+        columns, rows = table_number(cell, "columns-spanned"), table_number(cell, "rows-spanned")
+        html = f'<td style="{css}" colspan="{columns}" rowspan="{rows}">{self.inside(cell)}</td>'
+        return html * min(table_number(cell, "columns-repeated"), MOST_REPEATED)
 
     def _paragraph(self, element: "_Element") -> str:
         """Return a paragraph or heading with its number; notes of the section above come before a heading."""
@@ -181,6 +188,11 @@ class Markup:
         """Return the notes that wait as HTML."""
         notes, self.notes = self.notes, []
         return "".join(notes)
+
+
+def table_number(element: "_Element", name: str) -> int:
+    """Return a number of a cell, row or column, such as `columns-repeated`; 1 if it is not stated."""
+    return read_number(element.get(f"{TABLE}number-{name}"), 1)
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:

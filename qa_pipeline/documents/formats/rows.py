@@ -11,9 +11,8 @@ from qa_pipeline.text.lexicon.languages import of_all
 
 _WIDEST = 100  # columns
 _TALLEST = 200  # rows
-_MOST_REPEATED = 20_000  # cells of a table
+_MOST_REPEATED = 20_000  # cells of a table: a small file must not become a huge text
 LONGEST_REPEATED = 120  # characters of a cell over several rows: a longer cell is prose and is written once
-"""Bounds on repeated cells: a small file must not become a huge text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +30,8 @@ _BLANK = Cell("")
 
 def counted_lines(rows: Sequence[Sequence[Cell]], omissions: Omissions) -> list[str]:
     """Return the lines of a table; names of columns without lines are counted as left out."""
-    lines, unused = render_table(rows)
-    for name in unused:
+    lines, empty_columns = render_table(rows)
+    for name in empty_columns:
         omissions.add("empty_column", name)
     return lines
 
@@ -40,14 +39,14 @@ def counted_lines(rows: Sequence[Sequence[Cell]], omissions: Omissions) -> list[
 def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
     """Write each data row as `Column: cell | Column: cell`; returns the lines and the names of empty columns.
 
-    Rows of header cells name the columns below them (two are joined). A header cell across the whole table is
-    a caption. Without column names a row that starts with a header cell or a colon is written `Key: value`.
+    Header rows name the columns below them: `2023` over `Sales` over `5` gives `2023 Sales: 5`. A header cell
+    across the table is a caption. Without names, a row that starts with a header or `Key:` is `Key: value`.
     """
     lines: list[str] = []
-    names: list[str] = []
-    heads: list[list[Cell]] = []  # the rows that give `names`
-    used: set[int] = set()  # columns with a value below these heads
-    unused: list[str] = []
+    empty_columns: list[str] = []
+    header: list[list[Cell]] = []  # the header rows that name the columns of the next data row
+    names: list[str] = []  # from `header`, by column
+    used_columns: set[int] = set()  # columns with a value below `header`: empty before its first data row
     for row in _expand(rows):
         # a cell that spans several columns counts once
         filled = [
@@ -58,41 +57,46 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
         if not filled:
             continue
         first_cell = filled[0][1]
-        is_head = len(row) > 1 and all(cell.header for _, cell in filled)
-        is_caption = is_head and all(cell is first_cell for cell in row)
-        if not is_head:
-            used.update(column for column, _ in filled)
-            lines.append(_write_row(filled, names))
-        elif is_caption:
+        is_header = len(row) > 1 and all(cell.header for _, cell in filled)
+        is_caption = is_header and all(cell is first_cell for cell in row)
+        if is_caption:
             lines.append(first_cell.text)
-        elif heads and not used:  # a further row of names: `2023` over `Sales` is `2023 Sales`
-            above = set(map(id, heads[-1]))  # a cell over both rows is the same object
-            added = ("" if id(cell) in above else cell.text for cell in row)
-            pairs = zip_longest(names, added, fillvalue="")
-            names = [upper if upper == lower else f"{upper} {lower}".strip() for upper, lower in pairs]
-            heads.append(row)
-        else:
-            unused += _find_unused(heads, used)
-            names, heads, used = [cell.text for cell in row], [row], set()
-    if heads and not used:  # names without rows, such as a row of sums, are a line
+        elif not is_header:
+            used_columns.update(column for column, _ in filled)
+            lines.append(_write_row(filled, names))
+        elif header and not used_columns:  # a header row below another
+            names = _join_names(names, header[-1], row)
+            header.append(row)
+        else:  # the first header, or another one below data rows
+            empty_columns += _find_empty(header, used_columns)
+            names, header, used_columns = [cell.text for cell in row], [row], set()
+    if header and not used_columns:  # names without data rows, such as a row of sums, are a line
         lines.append(" | ".join(dict.fromkeys(filter(None, names))))
-    return lines, unused + _find_unused(heads, used)
+    return lines, empty_columns + _find_empty(header, used_columns)
 
 
-def _find_unused(heads: Sequence[Sequence[Cell]], used: Set[int]) -> list[str]:
-    """Return the names that have no value in any of their columns."""
+def _join_names(names: Sequence[str], above: Sequence[Cell], row: Sequence[Cell]) -> list[str]:
+    """Return the names with a further header row: `2023` above `Sales` is `2023 Sales`, `Sum` twice `Sum`."""
+    cells_above = set(map(id, above))  # a cell over both rows is the same object, and named already
+    added = ("" if id(cell) in cells_above else cell.text for cell in row)
+    pairs = zip_longest(names, added, fillvalue="")
+    return [upper if upper == lower else f"{upper} {lower}".strip() for upper, lower in pairs]
+
+
+def _find_empty(header: Sequence[Sequence[Cell]], used_columns: Set[int]) -> list[str]:
+    """Return the names that have no value in any of their columns, or [] before the first data row."""
     # by identity, as a cell over several columns is the same object in all of them
-    filled = {id(row[column]) for row in heads for column in used if column < len(row)}
-    names = {id(cell): cell.text for row in heads for cell in row if cell.text and id(cell) not in filled}
-    return list(names.values()) if used else []  # names without any row are written as a line
+    used = {id(row[column]) for row in header for column in used_columns if column < len(row)}
+    names = {id(cell): cell.text for row in header for cell in row if cell.text and id(cell) not in used}
+    return list(names.values()) if used_columns else []
 
 
 def _expand(rows: Sequence[Sequence[Cell]]) -> Iterator[list[Cell]]:
-    """Yield the rows with spanning cells in all their columns and rows; a cell over another is in doubt."""
-    spanning: dict[int, tuple[Cell, int]] = {}  # by column: the last tall cell, and the row below it
+    """Yield rows with tall and wide cells repeated: `A | b` and `c` as `A | b` and `A | c` for a tall `A`."""
+    tall_cells: dict[int, tuple[Cell, int]] = {}  # by column: the last tall cell, and the row below it
     repeats_left = _MOST_REPEATED
     for number, row in enumerate(rows):
-        from_above = spanning.items() if repeats_left > 0 else ()
+        from_above = tall_cells.items() if repeats_left > 0 else ()
         line = {column: cell for column, (cell, row_below) in from_above if number < row_below}
         repeats_left -= len(line)
         column = 0
@@ -101,45 +105,41 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> Iterator[list[Cell]]:
                 column += 1
             width = max(1, min(given.columns, _WIDEST - column))
             columns = range(column, column + width)
-            is_over_another = not line.keys().isdisjoint(columns)
+            is_over_another = not line.keys().isdisjoint(columns)  # which puts the row in doubt
             cell = replace(given, text=given.text + SIGNS["table"]) if is_over_another else given
             line |= dict.fromkeys(columns, cell)
-            if cell.rows > 1:
+            if cell.rows > 1:  # a long text is not repeated, but its columns stay blank in the rows below
                 repeated = cell if len(cell.text) <= LONGEST_REPEATED else _BLANK
-                spanning |= dict.fromkeys(columns, (repeated, number + min(cell.rows, _TALLEST)))
+                tall_cells |= dict.fromkeys(columns, (repeated, number + min(cell.rows, _TALLEST)))
         yield [line.get(column, _BLANK) for column in range(max(line, default=-1) + 1)]
 
 
 def _write_row(filled: Sequence[tuple[int, Cell]], names: Sequence[str]) -> str:
-    """Return the filled cells of a row as a line, each with the name of its column.
-
-    A row with cells beyond the last name is in doubt. Without names a first cell names the others if it is
-    a header cell, or ends with a colon.
-    """
+    """Return the filled cells of a row as a line, each with the name of its column."""
     titles = {column: f"{title}: " for column, name in enumerate(names) if (title := name.rstrip(": "))}
     texts = [titles.get(column, "") + cell.text for column, cell in filled]
     if titles:
-        has_more_cells = filled[-1][0] >= len(names)
+        has_more_cells = filled[-1][0] >= len(names)  # than names, which puts the row in doubt
         return " | ".join(texts) + (SIGNS["table"] if has_more_cells else "")
-    if len(texts) > 1 and (filled[0][1].header or texts[0].endswith(":")):
+    if len(texts) > 1 and (filled[0][1].header or texts[0].endswith(":")):  # the first cell is a key
         return f"{texts[0].rstrip(': ')}: {' | '.join(texts[1:])}"
     return " | ".join(texts)
 
 
 SAMPLE_ROWS = 200  # rows from which the form and the header of a table are judged
 _LONGEST_NAME = 100  # characters of the name of a column; a longer text is a value
-_MOSTLY = 0.8  # of the cells of a column: some are blank, or a word such as "none"
+_MOSTLY = 0.8  # of the values of a column, as some are a word such as "none"
 _YEAR = re.compile(r"(?:1[89]|20|21)\d\d")
 _BETWEEN_DIGITS = str.maketrans("", "", " .,:;/-+−%'’()€$£")
 _COMMON_NAMES = frozenset(of_all("layout.columns"))  # in lower case, such as `first_name`
 
 
-def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_be_keys: bool = False) -> bool:
-    """Return True if `first` contains the names of the columns, judged by the rows below it.
+def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_be_form: bool = False) -> bool:
+    """Return True if the row `first` names the columns, judged by the rows below it.
 
-    Names are short, different, fill most columns and do not return below. They also head figures, or are
-    mostly common names. A first column that `may_be_keys`, as in `Name | Anna` over `Town | Lund`,
-    needs figures, or common names alone and several rows below.
+    Names fill most columns, are different, and each could name the values below it. Some head figures, as in
+    `Item | Price` over `Nail | 2`, or most are common, as in `Name | Town` over `Anna | Lund`; if the table
+    `may_be_form`, such as `Name | Anna` over `Town | Lund`, all are common, over at least two rows.
     """
     values_by_name = {  # the filled cells below each name
         name: [row[column] for row in below if column < len(row) and row[column]]
@@ -152,25 +152,26 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_b
     are_different = len(set(lowercase_names)) == name_count
     if not (fill_most_columns and are_different and any(values_by_name.values())):
         return False
-    if all(map(_is_figure, values_by_name)) or not all(starmap(_could_name, values_by_name.items())):
+    is_data = all(map(_is_figure, values_by_name))
+    if is_data or not all(starmap(_could_name, values_by_name.items())):
         return False
     if any(_share_of(values, _is_figure) >= _MOSTLY for values in values_by_name.values()):
         return True
     common_names = [name for name in lowercase_names if {name, name.replace(" ", "_")} & _COMMON_NAMES]
-    if may_be_keys:
+    if may_be_form:
         return len(below) > 1 and len(common_names) == name_count
     return 2 * len(common_names) >= name_count
 
 
 def _could_name(name: str, values: Sequence[str]) -> bool:
-    """Return True if a text may be the name of a column with these values."""
+    """Return True if a text may be the name of a column with these filled cells."""
     if len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) or name in values:
         return False
     if not _is_figure(name):
         return True
-    if name[0].isalpha():  # a code, such as Q1 over plain figures
+    if name[0].isalpha():  # a code: Q1 names a column of 120 and 80, but not one with Q2 or a word
         return not any(value[0].isalpha() for value in values)
-    # a year may name a column, unless the values are years too
+    # a year names a column, unless most values are years too; no other figure does
     return bool(_YEAR.fullmatch(name)) and _share_of(values, _YEAR.fullmatch) < _MOSTLY
 
 
@@ -190,8 +191,12 @@ _GAP = re.compile(r" {2,}")
 
 
 def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
-    """Return the rows of a table with borders `+---+` and cells `| a |`, as databases print it, or None."""
-    groups: list[list[list[str]]] = []  # between two borders: lines of cells
+    """Return the rows of a table with borders `+---+` and cells `| a |`, or None for other lines.
+
+    A database prints a border around the names and below the last row. A grid, as in reStructuredText, has a
+    border below each row, whose cells may take several lines, and often `+===+` below the names.
+    """
+    groups: list[list[list[str]]] = []  # the lines between two borders, each as its cells
     for line in map(str.strip, lines):
         if _BORDER.fullmatch(line):
             groups.append([])
@@ -199,12 +204,14 @@ def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
             groups[-1].append([cell.strip() for cell in line[1:-1].split("|")])
         else:
             return None
-    head, *others = [group for group in groups if group] or [[]]  # borders alone
-    # in a grid a border ends each row, whose cells may take several lines
+    groups = [group for group in groups if group]
+    if len(groups) < 2:  # no rows below the names
+        return None
+    names, *others = groups
     has_double_border = any("=" in line for line in lines if line.lstrip().startswith("+"))
     is_grid = len(others) > 1 or has_double_border
-    body = [_join_lines(group) for group in others] if is_grid else [row for group in others for row in group]
-    return _with_names(_join_lines(head), body) if body else None
+    body = [_join_lines(group) for group in others] if is_grid else others[0]
+    return _with_names(_join_lines(names), body)
 
 
 def read_ruled(lines: Sequence[str]) -> list[list[Cell]] | None:
@@ -226,6 +233,7 @@ def read_aligned(lines: Sequence[str]) -> list[list[Cell]] | None:
 
 
 def _join_lines(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Return the cells of a row that takes several lines: `Net | 5` and `price |` give `Net price | 5`."""
     return [" ".join(" ".join(parts).split()) for parts in zip_longest(*lines, fillvalue="")]
 
 

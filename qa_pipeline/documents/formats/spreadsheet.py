@@ -1,7 +1,4 @@
-"""Read spreadsheets (XLSX, XLSM, ODS) and CSV files: each sheet as a section, each row as a line.
-
-Formulas are read as the values last saved. Links to other files are not followed.
-"""
+"""Read spreadsheets (XLSX, XLSM, ODS) and CSV files: rows as lines, formulas as the values last saved."""
 
 import csv
 import io
@@ -28,8 +25,7 @@ from qa_pipeline.settings.documents import DocumentSettings
 
 _Row = list[Cell]
 _BLANK = Cell("")
-_UNNAMED = re.compile(r"(?:Sheet|Tabelle|Blad|Table|Tabell|Kalkylblad) ?1")
-"""The names that programs give the only sheet of a new file, in English, German and Swedish."""
+_UNNAMED = re.compile(r"(?:Sheet|Tabelle|Blad|Table|Tabell|Kalkylblad) ?1")  # the only sheet of a new file
 _VALUE = re.compile(r"(?!(?:19|20)\d\d\b)\W?\d|#[A-Z/0!?]+$")  # a year may be the name of a column
 _PREAMBLE_FROM = 3  # columns: in a table of two, a row with one cell may be a row
 _TALLEST = 10_000  # rows that a merged cell may name
@@ -98,16 +94,17 @@ def _write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: O
         yield Block("paragraph", next(cell.text for cell in row if cell.text))
     body = table[body_start:]
     head_count = _count_head_rows(body)
+    if head_count:  # lines repeat the name of each filled cell, at least that in the first row
+        repeated = (name for row in body for name, cell in zip(body[0], row, strict=False) if cell.text)
+        check_length(sum(len(name.text) for name in repeated), settings)
     marked: list[_Row] = []
-    length = 0  # of the names that the lines repeat
     for number, row in enumerate(body):
-        is_caption = len(row) > 1 and all(cell is row[0] for cell in row)
-        is_head = number < head_count or is_caption
-        heads = {id(cell): replace(cell, header=True) for cell in row} if is_head else {}
-        marked.append([heads.get(id(cell), cell) for cell in row])  # a merged cell stays the same object
-        if head_count:  # each value is written after a name, at least that in the first row
-            length += sum(len(name.text) for name, cell in zip(body[0], row, strict=False) if cell.text)
-            check_length(length, settings)
+        is_caption = len(row) > 1 and all(cell is row[0] for cell in row)  # a merged cell is one object
+        if number < head_count or is_caption:
+            headers = {id(cell): replace(cell, header=True) for cell in row}  # merged cells stay so
+            marked.append([headers[id(cell)] for cell in row])
+        else:
+            marked.append(row)
     for line in counted_lines(marked, omissions):
         yield Block("table_row", line)
 
@@ -143,8 +140,7 @@ _NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which does not occur 
 def parse_csv(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a CSV or TSV file."""
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n")
-    # it applies to the process, so it is never lowered
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # of the process, so never lowered
     delimiter = _choose_delimiter(text)
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)
     cells: list[_Row] = []

@@ -13,13 +13,7 @@ from qa_pipeline.documents.corpus.files import DocumentFailure, check_rows
 from qa_pipeline.documents.formats import odt
 from qa_pipeline.documents.formats.formulas import LEVEL, SCRIPTS, STRUCK, settle
 from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.documents.formats.office.package import (
-    ZIP_START,
-    Archive,
-    open_package,
-    read_number,
-    report_damage,
-)
+from qa_pipeline.documents.formats.office.package import ZIP_START, Archive, open_package, report_damage
 from qa_pipeline.documents.formats.rows import Cell
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -28,7 +22,6 @@ if TYPE_CHECKING:
     from openpyxl.cell.cell import Cell as WorkbookCell
     from openpyxl.worksheet.worksheet import Worksheet
 
-_MOST_REPEATED = 100  # equal cells or rows that an ODS writes as one: more are blank, or made to fill memory
 _LAST_COLUMN = 16_384  # of an XLSX sheet
 _HIDING = frozenset({"collapse", "filter"})  # values of `visibility` in ODS files
 _LOCAL_FORMATS = frozenset({*range(5, 9), *range(37, 45)})  # ids of formats that depend on the country
@@ -38,16 +31,12 @@ _WHITES = (("theme", 0), ("indexed", 1), ("indexed", 9), ("rgb", "FFFFFFFF"), ("
 
 @dataclass
 class Sheet:
-    """The visible cells by row and column, the merged ranges, and the hidden rows.
-
-    Rows and columns count from 1 in XLSX files, and from 0 in ODS files. A merged range is its first row,
-    first column, last row and last column.
-    """
+    """The visible cells by row and column, which count from 1 in XLSX files and from 0 in ODS files."""
 
     name: str
     is_hidden: bool
     rows: dict[int, dict[int, Cell]] = field(default_factory=dict)
-    merged: list[tuple[int, int, int, int]] = field(default_factory=list)
+    merged: list[tuple[int, int, int, int]] = field(default_factory=list)  # top, left, bottom, right
     hidden_rows: set[int] = field(default_factory=set)
     hidden_columns: set[int] = field(default_factory=set)
     length: int = 0
@@ -141,23 +130,25 @@ def _read_ods_table(table: "_Element", writer: odt.Markup, settings: DocumentSet
     sheet = Sheet(table.get(f"{odt.TABLE}name", ""), is_hidden, hidden_columns=_hidden_ods_columns(table))
     first_row = 0
     for row in table.iter(f"{odt.TABLE}table-row"):
-        repeats = _number(row, "rows-repeated")
-        row_numbers = range(first_row, first_row + min(repeats, _MOST_REPEATED))
-        if row.get(f"{odt.TABLE}visibility") in _HIDING:
+        repeats = odt.table_number(row, "rows-repeated")
+        # of many equal rows the first are kept, and the next row follows after all; likewise for cells
+        row_numbers = range(first_row, first_row + min(repeats, odt.MOST_REPEATED))
+        is_hidden_row = row.get(f"{odt.TABLE}visibility") in _HIDING
+        if is_hidden_row:
             sheet.hidden_rows.update(row_numbers)
         first_column = 0
         for cell in row.iterchildren(f"{odt.TABLE}table-cell", f"{odt.TABLE}covered-table-cell"):
-            bottom = first_row + _number(cell, "rows-spanned") - 1
-            right = first_column + min(_number(cell, "columns-spanned"), _LAST_COLUMN) - 1
+            bottom = first_row + odt.table_number(cell, "rows-spanned") - 1
+            right = first_column + min(odt.table_number(cell, "columns-spanned"), _LAST_COLUMN) - 1
             if bottom > first_row or right > first_column:
                 sheet.merged.append((first_row, first_column, bottom, right))
             text = _ods_text(cell, writer)
-            width = _number(cell, "columns-repeated")
-            columns = range(first_column, first_column + min(width, _MOST_REPEATED)) if text else ()
-            is_covered = cell.tag == f"{odt.TABLE}covered-table-cell"
+            width = odt.table_number(cell, "columns-repeated")
+            columns = range(first_column, first_column + min(width, odt.MOST_REPEATED)) if text else ()
+            is_covered = cell.tag == f"{odt.TABLE}covered-table-cell"  # its text is below a merged cell
             for column in columns:
                 sheet.add_length(text * len(row_numbers), settings)
-                if is_covered or first_row in sheet.hidden_rows or column in sheet.hidden_columns:
+                if is_covered or is_hidden_row or column in sheet.hidden_columns:
                     writer.omissions.add("hidden", text)
                     continue
                 for number in row_numbers:
@@ -169,12 +160,14 @@ def _read_ods_table(table: "_Element", writer: odt.Markup, settings: DocumentSet
 
 def _ods_text(cell: "_Element", writer: odt.Markup) -> str:
     """Return the visible text of a cell on a line; the text of a struck-out cell is counted."""
-    if all(line.tag == f"{odt.TEXT}p" and not len(line) for line in cell):  # reading it as HTML is slow
+    is_plain = all(child.tag == f"{odt.TEXT}p" and not len(child) for child in cell)
+    if is_plain:  # paragraphs of text alone, as in most cells: reading them as HTML would be slow
         text = " ".join(" ".join(line.text or "" for line in cell).split())
     else:
         blocks = read_fragment(writer.inside(cell), writer.omissions, removes_menus=False)
         text = " ".join(" ".join(block.text for block in blocks).split())
-    if text and "line-through" in writer.look_of(cell)[1]:  # in its CSS
+    _, css = writer.look_of(cell)
+    if text and "line-through" in css:
         writer.omissions.add("deleted_text", text)
         return ""
     return text
@@ -185,41 +178,35 @@ def _hidden_ods_columns(table: "_Element") -> set[int]:
     hidden: set[int] = set()
     first = 0
     for column in table.iter(f"{odt.TABLE}table-column"):
-        after = first + _number(column, "columns-repeated")
+        after = first + odt.table_number(column, "columns-repeated")
         if column.get(f"{odt.TABLE}visibility") in _HIDING:
             hidden.update(range(first, min(after, _LAST_COLUMN)))
         first = after
     return hidden
 
 
-def _number(element: "_Element", name: str) -> int:
-    """Return a number such as `number-columns-repeated` of an element, by default 1."""
-    return read_number(element.get(f"{odt.TABLE}number-{name}"), 1)
-
-
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\[\]-]*)[^\[\]]*\]|[_*].|\[[^\[\]]*\]', re.DOTALL)
 """Quoted text, an escaped character, a currency such as `[$€-407]`, and widths and colours, never shown."""
-_SECTION = re.compile(r'((?:"[^"]*"|\\.|\[[^\[\]]*\]|[^;])*)(?:;|$)')  # of `positive;negative;zero`
-_SHAPE = re.compile(r"[^0#?.,eE@/]*(?P<whole>[0#?][0#?,]*(?<!,))?(?:\.(?P<decimals>[0#?]+))?[^0#?.,eE@/]*")
-"""The digits of a section without literals, such as `#,##0.00`; fractions and exponents do not match."""
+_SECTION = re.compile(r'((?:"[^"]*"|\\.|\[[^\[\]]*\]|[^;])*);')  # of `positive;negative;zero;`
+_SHAPE = re.compile(
+    r"[^0#?.,eE@/]*(?P<digits>(?P<whole>[0#?][0#?,]*(?<!,))?(?:\.(?P<decimals>[0#?]+))?)[^0#?.,eE@/]*"
+)
+"""A section without literals, such as `#,##0.00`; fractions, exponents and thousands (`0,`) do not match."""
 _LONGEST = 200  # characters of a format: longer texts are no format, and slow for each cell
 _LARGEST = 1e21  # larger numbers are written plain
 _LARGEST_EXACT = 1e15  # 15 digits of a float are certain
 
 
 def show_number(value: float, form: str) -> str:
-    """Return a number as its format shows it, or plain for an unknown format.
+    """Return a number as its format shows it, with a decimal point, or plain for an unknown format.
 
-    An empty text is hidden by the format. Signs are those of English.
-    Examples: 0.05 in `0.0%` is `5.0%`, 99.5 in `[$€-407] #,##0.00` is `€ 99.50`.
+    Examples: 99.5 is `€ 99.50` in `[$€-407] #,##0.00`, and "" in `;;`, which hides it.
     """
     plain = str(int(value)) if abs(value) < _LARGEST_EXACT and value == int(value) else f"{value:.15g}"
     has_condition = re.search(r"\[[<>=]", form) is not None  # such as `[>100]`
     if form in ("", "General") or len(form) > _LONGEST or abs(value) > _LARGEST or has_condition:
         return plain
-    sections = _SECTION.findall(form)
-    # the last match is an empty section in `0;;`, and else the end of the format
-    positive, *others = sections if form.endswith(";") else sections[:-1]
+    positive, *others = _SECTION.findall(f"{form};")
     section = positive
     if value < 0 and others:
         section = others[0]
@@ -228,35 +215,42 @@ def show_number(value: float, form: str) -> str:
     text = _fill_section(value, section)
     if text is None:
         return plain
-    is_negative = value < 0 and any(digit in text for digit in "123456789")  # -0.001 may be shown as 0.00
-    # no sign is added to a section of its own look, as in `0;(0)`, but to one as in `0;[Red]0`
-    return f"-{text}" if is_negative and text == _fill_section(value, positive) else text
+    is_zero = not any(digit in text for digit in "123456789")  # -0.001 may be shown as 0.00
+    # a text with a look of its own needs no minus, such as `(5)` for -5 in `0;(0)`, but 5 in `0;[Red]0` does
+    needs_minus = value < 0 and not is_zero and text == _fill_section(value, positive)
+    return f"-{text}" if needs_minus else text
 
 
 def _fill_section(value: float, section: str) -> str | None:
-    """Return a number without its sign in a section such as `0.0%`; None for an unknown section."""
-    # blanks keep the offsets of the digits
+    """Return a number without its sign in a section: 0.05 in `"about "0.0#%` is `about 5.0%`; or None."""
+    # blanks of the same length keep the offsets of the digits
     without_literals = _LITERAL.sub(lambda literal: " " * len(literal[0]), section)
     shape = _SHAPE.fullmatch(without_literals)
-    if shape is None:
+    if shape is None:  # an unknown format, such as `# ?/?`
         return None
     whole, decimals = shape["whole"] or "", shape["decimals"] or ""  # such as `#,##0` and `0#`
     if not whole and not decimals:
         return _unquote(section)
+    number = abs(Decimal(repr(value))).scaleb(2 * without_literals.count("%"))  # times 100 for each
+    digits = _write_digits(number, whole, decimals)
+    if digits is None:
+        return None
+    before, after = section[: shape.start("digits")], section[shape.end("digits") :]
+    return " ".join(f"{_unquote(before)}{digits}{_unquote(after)}".split())
+
+
+def _write_digits(number: Decimal, whole: str, decimals: str) -> str | None:
+    """Return the digits of a number: `1,234.5` for 1234.5 in `#,##0` and `0#`; None if there are too many."""
     try:
-        number = abs(Decimal(repr(value))).scaleb(2 * without_literals.count("%"))  # times 100 for each
         rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
     except InvalidOperation:  # more digits than any program shows
         return None
-    digits, _, fraction = f"{rounded:{',' if ',' in whole else ''}f}".partition(".")
-    least_decimals = len(decimals.rstrip("#?"))  # those that are shown even if they are 0
+    integer, _, fraction = f"{rounded:{',' if ',' in whole else ''}f}".partition(".")
+    least_decimals = len(decimals.rstrip("#?"))  # one in `0#`, which shows 0.50 as `0.5`
     fraction = fraction[:least_decimals] + fraction[least_decimals:].rstrip("0")
     # `000` shows 7 as `007`, and `#.0` shows 0.5 as `.5`
-    digits = ("" if digits == "0" else digits).rjust(whole.count("0"), "0")
-    digits_start = shape.start("whole") if whole else shape.start("decimals") - 1  # at the point of `.00`
-    digits_end = shape.end("decimals") if decimals else shape.end("whole")
-    before, after = _unquote(section[:digits_start]), _unquote(section[digits_end:])
-    return " ".join(f"{before}{digits}{'.' if fraction else ''}{fraction}{after}".split())
+    integer = ("" if integer == "0" else integer).rjust(whole.count("0"), "0")
+    return f"{integer}.{fraction}" if fraction else integer
 
 
 def _unquote(text: str) -> str:
@@ -264,19 +258,22 @@ def _unquote(text: str) -> str:
 
 
 def show_moment(moment: date | time | timedelta, form: str) -> str:
-    """Return a date, time or duration in ISO 8601, as far as its format shows it: `2024-05` by `mmm yyyy`."""
+    """Return a date, time or duration as far as its format shows it, dates in ISO 8601.
+
+    Half past nine on 2 May 2024 is `2024-05-02` in `d.m.yy`, `2024-05` in `mmmm` and `mmm yyyy`, `2024` in
+    `yyyy`, `09:30:00` in `h:mm` and `mm:ss`, and `2024-05-02 09:30:00` in `d.m. h:mm` and `General`.
+    """
     if isinstance(moment, timedelta):
         total = int(moment.total_seconds())
         minutes, seconds = divmod(abs(total), 60)
         return f"{'-' if total < 0 else ''}{minutes // 60}:{minutes % 60:02}:{seconds:02}"
-    letters = set("ymdhs").intersection(_LITERAL.sub("", form).lower())  # empty for `General`
+    letters = set("ymdhs").intersection(_LITERAL.sub("", form).lower())  # `m` is a month or the minutes
     clock = f"{moment:%H:%M:%S}" if isinstance(moment, datetime | time) else ""
-    shows_only_clock = letters.isdisjoint("yd") and not letters.isdisjoint("hs")  # `m` alone is a month
+    shows_only_clock = letters.isdisjoint("yd") and not letters.isdisjoint("hs")
     if isinstance(moment, time) or (isinstance(moment, datetime) and shows_only_clock):
         return clock
     day = moment.isoformat()[:10]
-    hides_day = letters == {"m"} or ("y" in letters and "d" not in letters)  # `mmm` and `mmm yyyy`
-    if hides_day:
+    if letters == {"m"} or ("y" in letters and "d" not in letters):  # `mmm`, `mmm yyyy` or `yyyy`
         day = day[:7] if "m" in letters else day[:4]
-    shows_clock = "h" in letters or (not letters and clock != "00:00:00")
+    shows_clock = "h" in letters or (not letters and clock != "00:00:00")  # `General` has none of the letters
     return f"{day} {clock}" if clock and shows_clock else day

@@ -296,7 +296,7 @@ def _has_unmarked_names(table: "LexborNode", rows: Sequence[Sequence[Cell]]) -> 
     if [_is_bold(row) for row in table.css("tr")[:2]] == [True, False]:
         return True
     first, *below = [[cell.text for cell in row] for row in rows[: SAMPLE_ROWS + 1]]
-    return names_columns(first, below, may_be_keys=len(first) == 2)
+    return names_columns(first, below, may_be_form=len(first) == 2)
 
 
 def _is_bold(row: "LexborNode") -> bool:

@@ -16,6 +16,7 @@ from qa_pipeline.documents.formats.office.package import (
     PICTURE,
     WORD,
     Package,
+    list_item,
     open_package,
     read_file,
     read_number,
@@ -39,7 +40,7 @@ _LEFT_OUT = {
 _SIGNS = {"tab": "\t", "br": "<br>", "cr": "<br>", "noBreakHyphen": "-"}
 _SHIFTS = {"superscript": "sup", "subscript": "sub"}
 _GREEK = zip("abcdefghiklmnopqrstuwxyzDFGLPQSWY", "αβχδεφγηικλμνοπθρστυωξψζΔΦΓΛΠΘΣΩΨ", strict=True)
-_SYMBOLS = {
+_SYMBOLS = {  # signs by font and last digits of their code, for fonts whose letters are signs
     "Symbol": {
         "A3": "≤", "B3": "≥", "B1": "±", "B4": "×", "B0": "°", "B9": "≠", "BB": "≈", "AE": "→", "B7": "•",
         **{f"{ord(latin):X}": greek for latin, greek in _GREEK},
@@ -47,10 +48,10 @@ _SYMBOLS = {
     "Wingdings": {"6F": "☐", "A8": "☐", "FE": "☑", "FD": "☒", "FC": "✓", "FB": "✗", "E0": "→"},
     "Wingdings 2": {"A3": "☐", "52": "☑", "54": "☒", "50": "✓", "4F": "✗"},
 }  # fmt: skip
-"""Signs of the fonts whose letters are signs, by the last digits of their codes."""
 _AROUND_THE_TEXT = {"header": "running_head", "footer": "running_foot", "comments": "comment"}
 _SMALLEST = 2  # half points, the unit of `sz`: smaller text cannot be read
 _SHADE = f"{WORD}pPr/{WORD}shd"
+_DELETIONS = (f"{WORD}trPr/{WORD}del", f"{WORD}tcPr/{WORD}cellDel")  # of a row, of a cell
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -136,9 +137,10 @@ class _Writer:
                     self.omissions.add("symbol")
                 return symbol
             case "footnoteReference" | "endnoteReference":
-                note = self.notes.pop((str(element.tag), element.get(f"{WORD}id", "")), ())
-                text = "".join(map(self._write, note))  # first, as it may replace `following`
-                self.following.append(text)
+                note = self.notes.pop((str(element.tag), element.get(f"{WORD}id", "")), ())  # once only
+                markup = "".join(map(self._write, note))
+                self.following.append(markup)  # only now, as `_write` may replace the list `following`
+                return ""
         return _SIGNS.get(name, "")
 
     def _leave_out(self, element: "_Element", kind: str) -> str:
@@ -158,9 +160,7 @@ class _Writer:
                 return "navigation" if gallery == "Table of Contents" else ""
             case "tr" if is_on(element.find(f"{WORD}trPr/{WORD}hidden")):
                 return "hidden"
-            case "tr" if element.find(f"{WORD}trPr/{WORD}del") is not None:
-                return "deleted_text"
-            case "tc" if element.find(f"{WORD}tcPr/{WORD}cellDel") is not None:
+            case "tr" | "tc" if any(element.find(deletion) is not None for deletion in _DELETIONS):
                 return "deleted_text"
         return _LEFT_OUT.get(str(element.tag), "")
 
@@ -179,13 +179,13 @@ class _Writer:
         style = self._style_of(paragraph)
         properties = paragraph.find(f"{WORD}pPr")
         role, level = self.styles.role(style)
-        if role == "item" and value_of(properties, f"numPr/{WORD}numId") == "0":  # taken out of its list
-            role = "p"  # for such a paragraph `take_next` gives None
         number = ""
         if numbered := self.numbering.take_next(properties, style):
             list_level, number = numbered
-            if role in ("p", "item"):
+            if role in ("p", "item"):  # an item of `List Bullet 2` (level 1) may be on level 0 of its list
                 role, level = "item", max(list_level, level)
+        elif role == "item" and value_of(properties, f"numPr/{WORD}numId") == "0":  # taken out of its list
+            role = "p"
         inside = self._write_children(paragraph)
         if number and inside.strip():
             inside = f"{escape(number)} {inside}"
@@ -194,7 +194,7 @@ class _Writer:
         if role == "code":
             return f"<pre>{inside}</pre>"
         if role == "item":
-            return f"{'<ul>' * (level + 1)}<li>{inside}</li>{'</ul>' * (level + 1)}"
+            return list_item(inside, level)
         return f"<blockquote><p>{inside}</p></blockquote>" if role == "quote" else f"<p>{inside}</p>"
 
     def _write_run(self, run: "_Element") -> str:
@@ -214,15 +214,15 @@ class _Writer:
         return f"<{shift}>{inside}</{shift}>" if shift and inside else inside
 
     def _is_blended(self, run: "_Element", look: Mapping[str, str]) -> bool:
-        """Return True for text in the colour of its ground: white on paper, or black under black."""
+        """Return True for text in the colour of its background: white on paper, or black on black."""
         colour, highlight = look.get("color", ""), look.get("highlight", "")
-        if highlight == "black":
+        if highlight == "black":  # blacked out; text without a colour is black
             return colour in ("", "auto", "000000")
-        # the style of a table or a shape may colour the ground
+        # the style of a table or a shape may colour the background, and so do other highlights
         is_on_paper = self.has_white_paper and next(run.iterancestors(_TABLE, _BOX), None) is None
         has_shade = any(part.find(_SHADE) is not None for part in run.iterancestors(_PARAGRAPH))
         is_shaded = highlight not in ("", "none") or "shd" in look or has_shade
-        return is_on_paper and not is_shaded and looks_alike(f"#{colour}", "#FFFFFF")
+        return is_on_paper and not is_shaded and looks_alike(f"#{colour}", "#FFFFFF")  # not for `auto`
 
     def _write_table(self, table: "_Element") -> str:
         """Return a table; a single cell, which only lays out a page, becomes its content."""
@@ -243,8 +243,7 @@ class _Writer:
             line = f'<td colspan="{skipped}"></td>' if skipped else ""
             for cell in _inner(row, _CELL):
                 if height := heights.get(cell, 1):  # 0 for a cell that one above covers
-                    spans = f'colspan="{_width_of(cell)}" rowspan="{height}"'
-                    line += f"<td {spans}>{self._write(cell)}</td>"
+                    line += f'<td colspan="{_width_of(cell)}" rowspan="{height}">{self._write(cell)}</td>'
             names_columns = is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
             lines.append(f"<thead><tr>{line}</tr></thead>" if names_columns else f"<tr>{line}</tr>")
         self.table_depth -= 1

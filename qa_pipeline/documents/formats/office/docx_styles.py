@@ -16,7 +16,7 @@ FALSE = frozenset({"0", "false", "off", "none"})
 _BODY_TEXT = 9  # the outline level, counted from 0, of body text (ISO 29500-1, 17.3.1.20)
 _DEEPEST = 8  # levels of a list, from 0 (ISO 29500-1, 17.9.3)
 _LONGEST_CHAIN = 50  # styles: a ring of them must end
-_ROLES = {
+_ROLES = {  # names of styles; Word writes built-in names in English, other programs translate them
     "heading": r"(?:heading|rubrik|überschrift) ?([1-9])|(?:document ?)?title|titel|rubrik|dokumenttitel",
     "item": r"(?:list bullet|list number|aufzählungszeichen|listennummer|punktlista) ?([2-9]?)",
     "code": r"(?:.{0,80}(?:source ?code|code ?block|quell(?:text|code)|källkod|programkod).{0,80}|kod|listing"
@@ -25,7 +25,6 @@ _ROLES = {
     "navigation": r"(?:toc|innehåll|verzeichnis|contents|index) ?(?:[1-9]|heading)"
     r"|table of (?:figures|authorities)",
 }
-"""Names of styles; Word writes built-in names in English, other programs translate them."""
 
 
 class Role(NamedTuple):
@@ -103,8 +102,7 @@ def _role_by_name(style_name: str) -> Role | None:
     return None
 
 
-_LEVEL_SIGN = re.compile("%([1-9])")
-"""A sign in the text of a level, such as `%1.%2`, for the number of a level."""
+_LEVEL_SIGN = re.compile("%([1-9])")  # the number of a level in the text of a level, such as `%1.%2`
 _FORMS: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
 
 
@@ -114,7 +112,7 @@ class _List(NamedTuple):
     abstract_id: str
     levels: "Mapping[int, _Element]"
     starts: Mapping[int, int]  # first numbers by level
-    restarts: Set[int]
+    restarts: Set[int]  # levels on which the list overrides the start, to begin again at 1 or so
 
 
 class Numbering:
@@ -127,17 +125,14 @@ class Numbering:
         abstract_lists = (child for child in elements if child.tag == f"{WORD}abstractNum")
         abstracts = {abstract.get(f"{WORD}abstractNumId", ""): abstract for abstract in abstract_lists}
         lists = {child.get(f"{WORD}numId", ""): child for child in elements if child.tag == f"{WORD}num"}
-        # the abstract list that defines the list of a style, by the style
-        by_style = {value_of(abstract, "styleLink"): key for key, abstract in abstracts.items()}
-        self._lists = {key: _read_list(element, abstracts, by_style) for key, element in lists.items()}
+        # the ids of the abstract lists that define a list style, by the style
+        id_by_style = {value_of(abstract, "styleLink"): key for key, abstract in abstracts.items()}
+        self._lists = {key: _read_list(element, abstracts, id_by_style) for key, element in lists.items()}
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)  # by abstract list: last number by level
         self._begun: set[tuple[str, int]] = set()  # lists and levels with a paragraph
 
     def take_next(self, properties: "_Element | None", style_id: str) -> tuple[int, str] | None:
-        """Return the level of a paragraph and its number as Word shows it, such as `2.1`; "" for a bullet.
-
-        Paragraphs outside lists, or on a level without a mark, give None.
-        """
+        """Return a paragraph's level and number, such as `2.1`, or "" for a bullet; None outside lists."""
         list_id, level = self._find_list(properties, style_id)
         if list_id in ("", "0"):  # 0 takes a paragraph out of the list of its style
             return None
@@ -148,11 +143,12 @@ class Numbering:
         form, text = value_of(definition, "numFmt"), value_of(definition, "lvlText")
         if form == "bullet":
             return level, ""
-        if form == "none" and not text.strip():
+        if form == "none" and not text.strip():  # a level without numbers or bullets
             return None
+        # the lists of an abstract list go on counting; one may override the start for its first paragraph
         counts = self._counts[numbered_list.abstract_id]
-        restarts = level in numbered_list.restarts and (list_id, level) not in self._begun  # at its start
-        begins = restarts or level not in counts
+        is_first = (list_id, level) not in self._begun
+        begins = level not in counts or (is_first and level in numbered_list.restarts)
         counts[level] = numbered_list.starts[level] if begins else counts[level] + 1
         self._begun.add((list_id, level))
         for deeper in [other for other in counts if other > level]:
@@ -177,12 +173,12 @@ class Numbering:
         return value_of(own, "numId") or value_of(inherited, "numId"), min(level, _DEEPEST)
 
 
-def _read_list(num: "_Element", abstracts: "Mapping[str, _Element]", by_style: Mapping[str, str]) -> _List:
+def _read_list(num: "_Element", abstracts: "Mapping[str, _Element]", id_by_style: Mapping[str, str]) -> _List:
     """Return the list of a `num`, with the levels of its abstract list and its own changes."""
-    # an abstract list may only name the style whose list defines its levels
     abstract_id = value_of(num, "abstractNumId")
+    # instead of levels an abstract list may have the name of a list style, whose levels it takes
     linked_style = value_of(abstracts.get(abstract_id), "numStyleLink")
-    abstract_id = by_style.get(linked_style, abstract_id) if linked_style else abstract_id
+    abstract_id = id_by_style.get(linked_style, abstract_id) if linked_style else abstract_id
     overrides = num.findall(f"{WORD}lvlOverride")
     levels = {  # those of an override replace those of the abstract list
         read_number(level.get(f"{WORD}ilvl"), 0): level
@@ -190,13 +186,13 @@ def _read_list(num: "_Element", abstracts: "Mapping[str, _Element]", by_style: M
         for level in holder
         if level.tag == f"{WORD}lvl"
     }
-    restart_numbers = {
+    start_overrides = {
         read_number(override.get(f"{WORD}ilvl"), 0): read_number(value_of(override, "startOverride"), 1)
         for override in overrides
         if value_of(override, "startOverride")
     }
     starts = {number: read_number(value_of(level, "start"), 1) for number, level in levels.items()}
-    return _List(abstract_id, levels, starts | restart_numbers, restart_numbers.keys())
+    return _List(abstract_id, levels, starts | start_overrides, start_overrides.keys())
 
 
 def _format_number(value: int, form: str) -> str:

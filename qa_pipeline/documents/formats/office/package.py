@@ -1,8 +1,4 @@
-"""Read ZIP containers under limits, and Office files as XML parts (Open Packaging, ISO 29500-2).
-
-Members are read in memory, and never unpacked to a disk. The sizes that a container states are checked before
-any member is decompressed.
-"""
+"""Read ZIP containers in memory, under limits, and Office files as XML parts (ISO 29500-2)."""
 
 import io
 import posixpath
@@ -28,16 +24,15 @@ _STEP = 1 << 20  # bytes unpacked at a time
 
 
 class Archive:
-    """The members of a ZIP container, each read when asked for."""
+    """The members of a ZIP container, each read when asked for; raises a DocumentFailure."""
 
     def __init__(self, content: bytes) -> None:
-        """Open a container; raises a DocumentFailure (`damaged` or `archive_bomb`)."""
         with report_damage("the ZIP container is damaged"):
             self._opened = zipfile.ZipFile(io.BytesIO(content))
         members = self._opened.filelist
         if len(members) > LIMITS.archive_members:
             raise DocumentFailure("archive_bomb", f"more than {LIMITS.archive_members} members")
-        total = sum(entry.file_size for entry in members)
+        total = sum(entry.file_size for entry in members)  # as stated, before any is decompressed
         if total > LIMITS.decompressed_bytes:
             detail = f"{total} bytes decompressed, more than {LIMITS.decompressed_bytes}"
             raise DocumentFailure("archive_bomb", detail)
@@ -60,7 +55,7 @@ class Archive:
         if entry.compress_type not in _METHODS:
             raise DocumentFailure("unsupported_format", "compressed by another method than Deflate")
         with report_damage("the ZIP container is damaged"), self._opened.open(entry) as stream:
-            # at once, zipfile would unpack more than a false size states, and cut only afterwards
+            # steps stop at the stated size, which may be false; a single read() would unpack all and then cut
             return b"".join(iter(lambda: stream.read(_STEP), b""))
 
 
@@ -185,6 +180,11 @@ def read_number(written: str | None, otherwise: int) -> int:
 def text_of(element: "_Element", *names: str) -> str:
     """Return the text of all elements of some names below an element, such as its runs of text."""
     return "".join(part.text or "" for part in element.iter(*names))
+
+
+def list_item(inside: str, level: int) -> str:
+    """Return an item as HTML: in two lists on level 1, as the HTML reader takes the level from the lists."""
+    return f"{'<ul>' * (level + 1)}<li>{inside}</li>{'</ul>' * (level + 1)}"
 
 
 def member_path(reference: str, folder: str) -> str:

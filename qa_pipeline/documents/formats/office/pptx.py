@@ -1,7 +1,4 @@
-"""PowerPoint files (PPTX, PPTM, PPSX): each slide is written as HTML, with tables and notes.
-
-Shapes are read in the order of the file, the title first.
-"""
+"""Read PowerPoint files (PPTX, PPTM, PPSX): slides as HTML, the title first, other shapes in file order."""
 
 import io
 from collections.abc import Iterator
@@ -19,6 +16,7 @@ from qa_pipeline.documents.formats.office.package import (
     MATH,
     SLIDES,
     Package,
+    list_item,
     open_package,
     read_file,
     read_number,
@@ -37,9 +35,9 @@ if TYPE_CHECKING:
     from pptx.table import Table
 
 _TEXT, _PARAGRAPH = f"{DRAWING}t", f"{DRAWING}p"
+_PARAGRAPHS = f"{SLIDES}txBody/{_PARAGRAPH}"  # of a shape
 _TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
-_LISTED = frozenset({"body", "obj"})
-"""Placeholders whose paragraphs have bullets unless a style says otherwise."""
+_LISTED = frozenset({"body", "obj"})  # placeholders with bullets unless a style says otherwise
 _FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})  # date, foot, number and head of a slide
 _NO_BULLET, _NUMBERED = f"{DRAWING}buNone", f"{DRAWING}buAutoNum"
 _BULLETS = frozenset({_NO_BULLET, _NUMBERED, f"{DRAWING}buChar", f"{DRAWING}buBlip"})
@@ -47,13 +45,12 @@ _FORMS: dict[str, Style] = {"alpha": "letters", "roman": "roman"}
 _DEEPEST = 8  # levels of a list in a slide, from 0 (ISO 29500-1, 21.1.2.2.7)
 _SMALLEST = 100  # hundredths of a point
 _WHITES = frozenset({"FFFFFF", "ffffff", "bg1", "lt1"})
-_BEHIND_TEXT = (
+_BEHIND_TEXT = (  # XPath of anything that may lie behind the text of a slide
     "//p:bgPr | //p:pic | //p:graphicFrame | //p:style | //a:highlight"
     " | //p:spPr//*[self::a:solidFill or self::a:gradFill or self::a:blipFill or self::a:pattFill"
     " or self::a:grpFill] | //p:bgRef[not(@idx = '1001')]"  # 1001 is plain (ISO 29500-1, 19.3.1.3)
     " | //p:clrMap[not(@bg1 = 'lt1')] | //a:overrideClrMapping[not(@bg1 = 'lt1')]"  # for a dark `bg1`
 )
-"""What may lie behind the text of a slide, as an XPath."""
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
@@ -80,8 +77,8 @@ class _Reader:
 
     def __init__(self, package: Package, presentation: "Presentation") -> None:
         self.package = package
-        self.width, self.height = presentation.slide_width, presentation.slide_height
-        self.has_white_slide = False
+        self.width, self.height = presentation.slide_width, presentation.slide_height  # in EMU
+        self.has_white_slide = False  # set for each slide: on a white slide white text is invisible
         self.omissions = Omissions()
         for master in presentation.slide_masters:
             for shape in chain(master.shapes, *(layout.shapes for layout in master.slide_layouts)):
@@ -112,7 +109,7 @@ class _Reader:
         parts = [self._write_shape(shape) for shape in shapes if shape is not title and self._shows(shape)]
         if title is not None and self._shows(title):
             heading = "h1" if number == 1 and slide.slide_layout.element.get("type") == "title" else "h2"
-            text = " ".join(map(self._write_line, _paragraphs_of(title)))
+            text = " ".join(map(self._write_line, title.element.iterfind(_PARAGRAPHS)))
             parts.insert(0, f"<{heading}>{text}</{heading}>")
         blocks = read_fragment("".join(parts), self.omissions, removes_menus=False)
         frame = notes.notes_text_frame if notes is not None else None
@@ -153,7 +150,7 @@ class _Reader:
     def _write_items(self, shape: "BaseShape") -> Iterator[str]:
         """Yield the paragraphs of a shape, as list items if they have a bullet or number."""
         lists: dict[int, OrderedList] = {}  # the numbered lists in progress, by level
-        for paragraph in _paragraphs_of(shape):
+        for paragraph in shape.element.iterfind(_PARAGRAPHS):
             properties = paragraph.find(f"{DRAWING}pPr")
             level = 0 if properties is None else min(read_number(properties.get("lvl"), 0), _DEEPEST)
             bullets = (part for part in paragraph.iterfind(f"{DRAWING}pPr/*") if part.tag in _BULLETS)
@@ -161,17 +158,16 @@ class _Reader:
             line = self._write_line(paragraph)
             lists = {depth: ordered for depth, ordered in lists.items() if depth <= level}  # deeper lists end
             if line and bullet is not None and bullet.tag == _NUMBERED:
-                scheme = bullet.get("type", "")  # such as `alphaLcParenR`; `Uc` is for upper case
-                style = _FORMS.get(scheme[:5], "digits")
-                new_list = OrderedList(read_number(bullet.get("startAt"), 1), style, "Uc" in scheme)
-                line = f"{lists.setdefault(level, new_list).number()} {line}"
-            else:
+                if level not in lists:  # this paragraph begins a list
+                    scheme = bullet.get("type", "")  # such as `alphaLcParenR`; `Uc` is for upper case
+                    style = _FORMS.get(scheme[:5], "digits")  # `alpha` and `roman` have five letters
+                    start = read_number(bullet.get("startAt"), 1)
+                    lists[level] = OrderedList(start, style, upper="Uc" in scheme)
+                line = f"{lists[level].number()} {line}"
+            else:  # a paragraph without a number ends the numbering of its level
                 lists.pop(level, None)
             is_listed = _role_of(shape) in _LISTED if bullet is None else bullet.tag != _NO_BULLET
-            if is_listed:
-                yield f"{'<ul>' * (level + 1)}<li>{line}</li>{'</ul>' * (level + 1)}"
-            else:
-                yield f"<p>{line}</p>"
+            yield list_item(line, level) if is_listed else f"<p>{line}</p>"
 
     def _write_line(self, element: "_Element") -> str:
         """Return the runs, fields, line breaks and formulas of a paragraph as HTML."""
@@ -235,7 +231,3 @@ def _is_white_colour(colour: "_Element") -> bool:
 
 def _role_of(shape: "BaseShape") -> str | None:
     return shape.placeholder_format.element.get("type", "obj") if shape.is_placeholder else None
-
-
-def _paragraphs_of(shape: "BaseShape") -> "list[_Element]":
-    return list(shape.element.iterfind(f"{SLIDES}txBody/{_PARAGRAPH}"))
