@@ -195,7 +195,7 @@ class OrderedList:
     style: Style = "digits"
     upper: bool = False
 
-    def number(self, own_value: int | None = None) -> str:
+    def take_number(self, own_value: int | None = None) -> str:
         """Return the number of the next item as `6.`, `b)` or `iv)`, since `A. ` may begin a name."""
         value = self.following if own_value is None else own_value
         self.following = value + 1

@@ -204,7 +204,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         raise DocumentFailure("unsupported_format", "the file is not an OpenDocument text")
     omissions = Omissions()
     writer = Markup(trees, omissions)
-    # text without a colour is not always black, so the HTML reader must not compare it with its ground
+    # text without a colour is not always black, so the HTML reader must not compare it with its background
     markup = f'<div style="color:unknown">{writer.inside(body)}{writer.take_notes()}</div>'
     check_length(len(markup) / 8, settings)  # an estimate, as most of it is tags and styles
     blocks = read_fragment(markup, omissions, removes_menus=False)

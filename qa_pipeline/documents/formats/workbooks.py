@@ -78,8 +78,8 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
         if column.hidden or column.width == 0:
             sheet.hidden_columns.update(range(column.min, min(column.max, _LAST_COLUMN) + 1))
     sheet.merged = [(area.min_row, area.min_col, area.max_row, area.max_col) for area in source.merged_cells]
-    # a condition or the style of a table may colour the ground of a cell
-    has_plain_ground = not source.conditional_formatting and not source.tables
+    # a condition or the style of a table may colour the background of a cell
+    has_plain_background = not source.conditional_formatting and not source.tables
     for (row, column), cell in sorted(source._cells.items()):  # noqa: SLF001 - `rows` has the blank cells too
         if cell.comment is not None:
             omissions.add("comment", cell.comment.text)
@@ -89,7 +89,7 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
         text = _show(cell, omissions)
         colour = cell.font.color
         is_white = colour is not None and not colour.tint and (colour.type, colour.value) in _WHITES
-        is_blended = is_white and has_plain_ground and cell.fill.fill_type is None
+        is_blended = is_white and has_plain_background and cell.fill.fill_type is None
         is_hidden = row in sheet.hidden_rows or column in sheet.hidden_columns
         if not text or is_blended or is_hidden:
             omissions.add("hidden", text or str(cell.value))

@@ -190,7 +190,7 @@ class Reader:
             # in `pre`, items become lines of code, without numbers
             ordered_list = self.lists[-1] if self.lists and tag == "li" and not self.around["pre"] else None
             stated_number = _read_integer(node.attributes.get("value"))
-            self.marker = ordered_list.number(stated_number) if ordered_list else None
+            self.marker = ordered_list.take_number(stated_number) if ordered_list else None
 
     def _leave(self, tag: str) -> None:
         """Update the state for the text behind a block element that ends."""

@@ -85,7 +85,7 @@ class _Writer:
         }
         self.omissions = omissions
         self.following: list[str] = []  # notes and boxes as HTML, to be written after the paragraph or table
-        self.has_white_paper = True  # until the document states another ground
+        self.has_white_paper = True  # until the document states another background
         self.table_depth = 0  # the number of tables around the element
 
     def write_document(self, document: "_Element") -> str:

@@ -54,7 +54,7 @@ class Styles:
         self._looks: defaultdict[str, dict[str, str]] = defaultdict(dict)  # by style: `{"sz": "24"}`
         for style_id in self._styles:
             for style in reversed(list(self.chain(style_id))):  # a style overrides its ancestors
-                # the shading of a paragraph is the ground of its runs
+                # the shading of a paragraph is the background of its runs
                 properties = (*style.iterfind(f"{WORD}pPr/{WORD}shd"), *style.iterfind(f"{WORD}rPr/*"))
                 self._looks[style_id] |= _values(properties)
         self._roles: dict[str, Role] = {}  # by style

@@ -163,7 +163,7 @@ class _Reader:
                     style = _FORMS.get(scheme[:5], "digits")  # `alpha` and `roman` have five letters
                     start = read_number(bullet.get("startAt"), 1)
                     lists[level] = OrderedList(start, style, upper="Uc" in scheme)
-                line = f"{lists[level].number()} {line}"
+                line = f"{lists[level].take_number()} {line}"
             else:  # a paragraph without a number ends the numbering of its level
                 lists.pop(level, None)
             is_listed = _role_of(shape) in _LISTED if bullet is None else bullet.tag != _NO_BULLET
@@ -221,8 +221,8 @@ def _is_white(slide: "Slide") -> bool:
     """Return True if nothing can lie behind the text of a slide, so that white text is invisible."""
     layout = slide.slide_layout
     holders = [slide.element, layout.element, layout.slide_master.element]
-    grounds = [colour for holder in holders for colour in holder.xpath("//p:bgRef/*")]
-    return all(map(_is_white_colour, grounds)) and not any(holder.xpath(_BEHIND_TEXT) for holder in holders)
+    colours = [colour for holder in holders for colour in holder.xpath("//p:bgRef/*")]
+    return all(map(_is_white_colour, colours)) and not any(holder.xpath(_BEHIND_TEXT) for holder in holders)
 
 
 def _is_white_colour(colour: "_Element") -> bool:
