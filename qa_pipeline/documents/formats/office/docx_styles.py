@@ -112,7 +112,7 @@ class _List(NamedTuple):
     abstract_id: str
     levels: "Mapping[int, _Element]"
     starts: Mapping[int, int]  # first numbers by level
-    restarts: Set[int]  # levels on which the list overrides the start, to begin again at 1 or so
+    restarts: Set[int]  # levels on which the list overrides the start, to begin again
 
 
 class Numbering:
@@ -145,7 +145,7 @@ class Numbering:
             return level, ""
         if form == "none" and not text.strip():  # a level without numbers or bullets
             return None
-        # the lists of an abstract list go on counting; one may override the start for its first paragraph
+        # a list goes on from the last number of its abstract list, unless it overrides the start: once
         counts = self._counts[numbered_list.abstract_id]
         is_first = (list_id, level) not in self._begun
         begins = level not in counts or (is_first and level in numbered_list.restarts)

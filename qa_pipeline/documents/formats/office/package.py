@@ -183,7 +183,7 @@ def text_of(element: "_Element", *names: str) -> str:
 
 
 def list_item(inside: str, level: int) -> str:
-    """Return an item as HTML: in two lists on level 1, as the HTML reader takes the level from the lists."""
+    """Return a list item as HTML, in `level + 1` lists, from whose number the HTML reader takes the level."""
     return f"{'<ul>' * (level + 1)}<li>{inside}</li>{'</ul>' * (level + 1)}"
 
 
