@@ -1,7 +1,6 @@
 """Labelled rows with their claims and scores, and the band of entailment thresholds fitted to them.
 
-Accepted rows meet the target with the stated confidence; rejecting and contradicting share the remaining
-error (Bonferroni).
+Accepted rows meet the target with the stated confidence; the other two sides share the error (Bonferroni).
 """
 
 import math
@@ -53,9 +52,8 @@ def read_all_rows(path: Path) -> LabelledFile:
 def score_rows(resources: Resources, files: Sequence[LabelledFile]) -> LabelledRows:
     """Add the claims of each row with all local scores; rows of equal texts share them."""
     # numbered, since two files may have equal names
-    names = [f"{index} {file.path.name}" for index, file in enumerate(files)]
     items = pl.concat(
-        [file.items.with_columns(file=pl.lit(name)) for file, name in zip(files, names, strict=True)]
+        file.items.with_columns(file=pl.lit(f"{index} {file.path.name}")) for index, file in enumerate(files)
     )
     texts = items.select("answer", "context", "language", "question").iter_rows()
     statements = [
@@ -77,7 +75,7 @@ def score_rows(resources: Resources, files: Sequence[LabelledFile]) -> LabelledR
 GRID = (0.999, 0.998, 0.995, *(percent / 100 for percent in range(99, 49, -1)))
 """Scores from which a row is accepted, strict first; it is rejected up to 1 minus each of them."""
 _MOST_SEQUENCES = 3
-"""Most sequences of tests; they share the error."""
+"""Most sequences of tests; a later sequence tests again with more groups, and all share the error."""
 _GROWTH = 4
 """Each sequence begins with this many times the groups of the sequence before."""
 _DECISION_OF_SIDE: dict[SideName, str] = {
@@ -155,25 +153,28 @@ def rows_of_side(
 ) -> pl.DataFrame:
     """Return the rows that reach entailment: group, right (True if this side decides correctly) and score.
 
-    The score is null if this side cannot decide the row. It is the lowest score of the claims of an answer,
-    or the highest for contradictions.
+    The score is the lowest of the open claims of an answer, for contradictions the highest; null if this
+    side cannot decide. An answer with a quoted claim and claims at 0.7 and 0.9 has the score 0.7.
     """
     cascade = settings.model_copy(update={"policy": "cascade"})  # the policy with a band
+    # the band is still empty and decides nothing, so all claims that reach entailment are undecided
     verdicts = decide_claims(labelled.claims, None, cascade, thresholds=unfitted)  # a row for each claim
-    open_claims = borderline(labelled.claims, verdicts)  # those that reach entailment
-    # an answer with a claim that an earlier step denied or could not prove is decided already
-    unproved_claims = verdicts.filter(pl.col("verdict") != "supported")
-    closed_claims = unproved_claims.join(open_claims, on="claim_id", how="anti")
+    open_claims = borderline(labelled.claims, verdicts)
+    # a claim that an earlier step denied or could not prove has decided its answer already
+    unsupported_claims = verdicts.filter(pl.col("verdict") != "supported")
+    failed_claims = unsupported_claims.join(open_claims, on="claim_id", how="anti")
     lowest, highest = pl.col("score").min(), pl.col("score").max()  # of the open claims of an answer
-    is_complete = pl.col("score").is_not_null().all()  # an answer is accepted only if all claims have scores
-    answer_score = {"accept": pl.when(is_complete).then(lowest), "reject": lowest, "contradict": highest}
+    # all claims must pass to accept an answer, and a single claim rejects it, even if others lack scores
+    lowest_of_all = pl.when(pl.col("score").is_not_null().all()).then(lowest)
+    answer_score = {"accept": lowest_of_all, "reject": lowest, "contradict": highest}
     answer_scores = (  # a row for each pair_id, which is an answer
         open_claims.select("pair_id", score=side_scores()[side].fill_nan(None))
-        .join(closed_claims, on="pair_id", how="anti")
+        .join(failed_claims, on="pair_id", how="anti")
         .group_by("pair_id")
         .agg(score=answer_score[side])
     )
     is_right = pl.col("label") if side == "accept" else ~pl.col("label")
+    # an inner join: it drops the answers that earlier steps decided
     rows = labelled.rows.join(answer_scores, on="pair_id", maintain_order="left")
     return rows.select("group", is_right.alias("right"), "score")
 
@@ -181,27 +182,27 @@ def rows_of_side(
 def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: float) -> Fit:
     """Test the grid from strict to lax, and fit the laxest threshold that passes.
 
-    A sequence of tests ends with its first failure, and so costs its error only once. With the shares
-    {72: 0.025, 288: 0.025} (`_error_shares`), a threshold with 100 groups is tested at the error 0.025; the
-    first with 288 or more at 0.05 if all before passed, else at 0.025.
+    A failed test ends its sequence, whose error is lost. With sequences from 72 and 288 groups at 0.025 each:
+        100 groups are tested at 0.025 and pass; 200 at 0.025 and fail, which ends the first sequence;
+        250 are untested; 300 are tested at 0.025, the error of the second (at 0.05 if 200 had passed).
     """
     candidates = [decided_rows(rows, side, threshold) for threshold in GRID]
     most_groups = candidates[-1].groups  # the laxest threshold decides most
-    later_shares = _error_shares(most_groups, target, 1 - confidence)  # of sequences that have not begun
-    fewest_groups = min(later_shares)  # with fewer groups a threshold cannot pass
-    testable = [candidate for candidate in candidates if candidate.groups >= fewest_groups]
+    first_groups, error_share = _sequences(most_groups, target, 1 - confidence)
+    # with fewer groups a threshold cannot pass
+    testable = [candidate for candidate in candidates if candidate.groups >= first_groups[0]]
     passed, passed_error = None, 1 - confidence  # the whole error, until a test passes
-    tests, sequence_error = 0, 0.0  # the error is 0 after a failure, until the next sequence begins
+    tests, ended = 0, 0  # `ended` counts the sequences that a failed test has ended
     for candidate in testable:
-        beginning = [groups for groups in later_shares if groups <= candidate.groups]
-        sequence_error += sum(later_shares.pop(groups) for groups in beginning)
-        if not sequence_error:  # the last sequence has failed, and the next begins with more groups
+        begun = sum(groups <= candidate.groups for groups in first_groups)
+        if begun == ended:  # the next sequence begins with more groups
             continue
         tests += 1
-        if lower_bound(candidate.right, candidate.groups, 1 - sequence_error) >= target:
-            passed, passed_error = candidate, sequence_error
+        test_error = (begun - ended) * error_share
+        if lower_bound(candidate.right, candidate.groups, 1 - test_error) >= target:
+            passed, passed_error = candidate, test_error
         else:
-            sequence_error = 0.0
+            ended = begun
     best, why = passed, None
     if best is None:
         # the nearest to the target explains the failure; all are compared at one confidence
@@ -227,19 +228,18 @@ def decided_rows(rows: pl.DataFrame, side: SideName, threshold: float) -> Candid
     return Candidate(limit, drawn.height, int(drawn["right"].sum()))
 
 
-def _error_shares(most_groups: int, target: float, error: float) -> dict[int, float]:
-    """Return the share of the error of each sequence of tests, by the number of groups where it begins.
+def _sequences(most_groups: int, target: float, error: float) -> tuple[list[int], float]:
+    """Return the number of groups from which each sequence tests, and the error that each may cost.
 
-    In {72: 0.025, 288: 0.025} the first begins with 72 groups, the fewest that can pass. As many sequences
-    as begin with at most `most_groups` share the error: at least 1, at most `_MOST_SEQUENCES`.
+    In ([72, 288], 0.025) two sequences share the error 0.05, since `most_groups` is enough for the second.
     """
-    for count in range(_MOST_SEQUENCES, 0, -1):
-        error_share = error / count
-        first = trials_needed(target, 1 - error_share)  # groups without a mistake
-        beginnings = [first * _GROWTH**index for index in range(count)]
-        if most_groups >= beginnings[-1]:
-            break
-    return dict.fromkeys(beginnings, error_share)
+    first_groups, error_share = [trials_needed(target, 1 - error)], error  # without a wrong decision
+    for count in range(2, _MOST_SEQUENCES + 1):
+        fewest = trials_needed(target, 1 - error / count)
+        growing = [fewest * _GROWTH**index for index in range(count)]
+        if growing[-1] <= most_groups:
+            first_groups, error_share = growing, error / count
+    return first_groups, error_share
 
 
 def _why(best: Candidate | None, most_groups: int, side: SideName, target: float, confidence: float) -> str:

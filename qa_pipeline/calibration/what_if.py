@@ -83,8 +83,8 @@ def decide_again(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return claim_verdicts and verdicts of a batch, with the stored replies of the verifying model.
 
-    Pairs that newly pass source verification have the reason `judge_not_asked`. The settings of the run
-    reproduce the stored tables.
+    Pairs that newly pass source verification have no assessment; their reason is `judge_not_asked`, or
+    `no_judge` in a run without a judge. The settings of the run reproduce the stored tables.
     """
     pairs, claims, assessments = frames["pairs"], frames["claims"], frames["assessments"]
     claim_verdicts = decide_claims(claims, pairs, verification, _stored_replies(frames["claim_verdicts"]))
@@ -92,7 +92,7 @@ def decide_again(
     grounded = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=verification.accept_grounding)
     new_grounded = grounded.join(assessments, on="pair_id", how="anti", maintain_order="left")
     has_judge = (assessments["status"] != "not_judged").any()
-    # a run with a judge would have asked it about these pairs, so their assessment failed
+    # marked as failed if there was a judge, so that they are not accepted unjudged
     failure = {"status": "failed", "reason": "judge_not_asked"} if has_judge else {}
     pair_ids = new_grounded.select("pair_id", "batch").iter_rows()
     new_assessments = [{**not_judged(pair_id, batch), **failure} for pair_id, batch in pair_ids]

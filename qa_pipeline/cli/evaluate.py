@@ -54,7 +54,7 @@ def run(
     from qa_pipeline.evaluation.labelled_files import draw
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 
-    if abilities is not None:
+    if abilities is not None:  # then DATASET is an output folder of `qa-pipeline run`, and --out a file
         write_bytes(out, suite_as_json_lines(datasets[0], abilities))
         console.print_line(f"Suite: {out}; answer its rows, then name the file with the answers as DATASET")
         return
@@ -71,7 +71,7 @@ def run(
         unsplit = running.count_unsplit(rows, setup) or None
         about = report.About(
             dataset=report.dataset_name(rows, name),
-            dataset_sha256=report_folder.dataset_sha256(read.items),
+            dataset_sha256=report_folder.dataset_sha256(read.items),  # of all rows, also with --limit
             left_out=read.left_out,
             settings=_settings_shown(setup) | {"limit": limit, "unsplit": unsplit},
             laws=law_shares,
@@ -91,23 +91,24 @@ def _settings_of(data: Path, change: list[str] | None, overrides: dict[str, Any]
 def _setup_of(settings: Settings, scorer: Scorer, *, undecided: Undecided) -> "Setup":
     """Return the models and settings that decide about answers; refuse a missing model.
 
-    `undecided` statements are decided by similarity, or stay unknown.
+    `undecided` says if similarity decides the statements that all steps leave open, or if they stay unknown.
     """
     from qa_pipeline.evaluation.metrics.base import Setup
     from qa_pipeline.pipeline.resources import Resources
 
     resources, split_by = Resources(settings), settings.verification.split_claims
-    model_decides, model_may_split = scorer == "model", split_by != "rules"
-    model = resources.reviewer("verifier") if model_decides or model_may_split else None
+    model_decides = scorer == "model"
+    model_may_split = split_by != "rules"  # "model" needs a splitter, "auto" uses one if it is configured
+    reviewer = resources.reviewer("verifier") if model_decides or model_may_split else None
     judge = resources.reviewer("judge") if model_decides else None
-    if model_decides and model is None and judge is None:
+    if model_decides and reviewer is None and judge is None:
         raise errors.SettingsError(
             "--scorer model needs a model: set llm.provider, llm.verifier.provider or llm.judge.provider"
         )
-    if model is None and split_by == "model":
+    if reviewer is None and split_by == "model":
         raise errors.SettingsError("verification.split_claims=model needs a model: set llm.verifier.provider")
-    verifier = model if model_decides else None
-    splitter = model if model_may_split else None
+    verifier = reviewer if model_decides else None
+    splitter = reviewer if model_may_split else None
     return Setup(resources, verifier, judge, undecided=undecided, splitter=splitter)
 
 
@@ -119,7 +120,7 @@ def _settings_shown(setup: "Setup") -> dict[str, Any]:
         "thresholds_id": settings.verification.thresholds_id,
         "embedding": _without_folder(settings.embedding.model),
         "entailment": _without_folder(settings.verification.entailment.model),
-        "undecided": setup.undecided,
+        "undecided": setup.undecided,  # "similarity" or "unknown": how undecided statements count
         "split_claims": "rules" if setup.splitter is None else settings.verification.split_claims,
         **{role: None if model is None else model.name for role, model in models.items()},
     }
@@ -215,9 +216,8 @@ def gate(
     earlier = report_folder.read_report(baseline) if baseline else None
     golden_rows = gates.read_golden(golden) if golden else None
     document = gates.gate(report_folder.read_report(current), earlier, limits, golden_rows)
-    console.show(
-        summaries.rounded(document), as_json=as_json, screen=gates.gate_screen(document), all_rows=True
-    )
+    screen = gates.gate_screen(document)
+    console.show(summaries.rounded(document), as_json=as_json, screen=screen, all_rows=True)
     codes = {"passed": exit_codes.OK, "failed": exit_codes.FAILED}
     raise typer.Exit(codes.get(document["outcome"], exit_codes.BAD_INPUT))  # 2: undecided
 

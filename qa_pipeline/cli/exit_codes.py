@@ -21,11 +21,11 @@ OK, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 3
 SIGNALLED = 128
 """Added to the number of a signal, as shells do: 129 SIGHUP, 130 SIGINT (Ctrl-C), 143 SIGTERM."""
 GRACE_SECONDS = 5
-"""Time a command has to end after a signal. Stored files are complete at any time."""
+"""Time a command has to end after a signal (`_interrupt`). Stored files are complete at any time."""
 _REMEDY = "Finished work is kept; run the command again to continue."
 _SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 _received: list[int] = []
-"""The signal that ends this process."""
+"""The signal that ends this process, added by `_interrupt`."""
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def _print_signal(number: int) -> None:
 
 
 def _interrupt(number: int, _: FrameType | None) -> None:
-    """Raise KeyboardInterrupt at the first signal, and end the process at the second."""
+    """Raise KeyboardInterrupt at a signal, and end the process at the second or after GRACE_SECONDS."""
     if _received:
         os._exit(SIGNALLED + _received[0])
     _received.append(number)
@@ -75,7 +75,7 @@ def _interrupt(number: int, _: FrameType | None) -> None:
 
 @contextmanager
 def _ending_at_signals() -> Iterator[None]:
-    """Raise KeyboardInterrupt at a signal, and end the process at the second or after GRACE_SECONDS."""
+    """Handle signals by `_interrupt`, and end with the exit code of the signal, such as 130 for Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():  # others cannot handle signals
         yield
         return
@@ -87,11 +87,11 @@ def _ending_at_signals() -> Iterator[None]:
     except BaseException as error:
         if _received:
             raise typer.Exit(SIGNALLED + _received[0]) from error
-        if isinstance(error, Exception | SystemExit | GeneratorExit):
-            raise
-        # a KeyboardInterrupt remains, or the error of Dagster, which handles signals during a run
-        _print_signal(signal.SIGINT)
-        raise typer.Exit(SIGNALLED + signal.SIGINT) from error
+        is_interrupt = not isinstance(error, Exception | SystemExit | GeneratorExit)
+        if is_interrupt:  # Ctrl-C during a run of Dagster, whose own handler replaces `_interrupt`
+            _print_signal(signal.SIGINT)
+            raise typer.Exit(SIGNALLED + signal.SIGINT) from error
+        raise
     finally:
         if not _received:  # after a signal, the next must still end the process
             for number, handler in earlier.items():

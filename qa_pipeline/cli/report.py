@@ -37,10 +37,10 @@ def show_outcomes(
     """
     summary = report(layout, [outcome.batch for outcome in outcomes])
     has_passed = all(outcome.passed for outcome in outcomes)
-    # the error of a passed batch is None, NO_ROWS or that pairs wait; an unchanged batch keeps its error
-    is_waiting = any(outcome.error not in (None, NO_ROWS) for outcome in outcomes)
+    # a passed batch has an error besides NO_ROWS only if its pairs wait, also if the batch is unchanged
+    has_waiting = any(outcome.passed and outcome.error not in (None, NO_ROWS) for outcome in outcomes)
     has_rows = _sum(summary, "examples") > 0
-    code = OK if has_passed and (has_rows or is_waiting) else FAILED
+    code = OK if has_passed and (has_rows or has_waiting) else FAILED
     if as_json:
         results = [asdict(outcome) for outcome in outcomes]
         show(_document(summary, layout) | {"outcomes": results}, as_json=True)

@@ -107,7 +107,7 @@ def monitor(
             help="First day (UTC) whose alerts count. Default: the last day.",
         ),
     ] = None,
-    alerts: Annotated[Path | None, typer.Option(help="JSONL file for the alerts.")] = None,
+    alerts_file: Annotated[Path | None, typer.Option("--alerts", help="JSONL file for the alerts.")] = None,
     change: options.Change = None,
     as_json: options.Json = False,
 ) -> None:
@@ -130,9 +130,9 @@ def monitor(
     rows = read_days(Layout(settings.out).monitoring)
     levels, drift = find_levels(rows, settings.monitoring), find_drift(rows)
     first = since.date() if since else max(rows["day"], default=date.min)
-    alert_list = alerts_of(levels, drift, first)
-    if alerts is not None:
-        write_bytes(alerts, "".join(f"{json.dumps(alert)}\n" for alert in alert_list).encode())
+    alerts = alerts_of(levels, drift, first)
+    if alerts_file is not None:
+        write_bytes(alerts_file, "".join(f"{json.dumps(alert)}\n" for alert in alerts).encode())
     document: dict[str, Any] = {
         "days": rows["day"].n_unique(),
         "rows": rows.height,
@@ -140,15 +140,15 @@ def monitor(
         "left_out": left_out.to_dicts(),
         "since": first.isoformat(),
         "levels": levels.filter(pl.col("day") >= first).cast({"day": pl.String()}).to_dicts(),
-        "alerts": alert_list,
+        "alerts": alerts,
     }
-    counts = {name: document[name] for name in ("days", "rows", "scored_now", "left_out", "since")}
-    # `levels` has a row per limit of a metric, and day or hour; `hour` is null in the row of a day
+    facts = {name: document[name] for name in ("days", "rows", "scored_now", "left_out", "since")}
+    # the screen shows only levels of days, whose `hour` is null; the document also has those of hours
     limits = [{name: row[name] for name in _COLUMNS} for row in document["levels"] if row["hour"] is None]
-    messages = [alert["message"] for alert in alert_list]
-    screen = {**counts, "limits": limits, "alert": messages, "alerts": len(alert_list)}
+    messages = [alert["message"] for alert in alerts]
+    screen = {**facts, "limits": limits, "alert": messages, "alerts": len(alerts)}
     show(document, as_json=as_json, screen=screen)
-    if alert_list:
+    if alerts:
         raise typer.Exit(FAILED)
 
 

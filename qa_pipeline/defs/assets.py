@@ -89,7 +89,7 @@ def questions(context: dg.AssetExecutionContext, resources: ResourcesParam) -> d
 def pairs(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Draft cited answers from retrieved passages; add existing pairs, and edits by people."""
     with step_of(context, resources) as step:
-        decisions = step.store_beside(tables.DECISIONS, stages.recorded_decisions(step.run))
+        decisions = step.store_table(tables.DECISIONS, stages.recorded_decisions(step.run))
         return step.store(stages.answer_questions(step.run, **step.inputs(), decisions=decisions))
 
 
@@ -100,7 +100,7 @@ def claims(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.M
         frames = step.inputs()
         vectors = frames["embeddings"]
         refusals = judge_refusals(frames["pairs"], frames["chunks"], resources.embedder, embeddings=vectors)
-        step.store_beside(tables.REFUSALS, refusals)
+        step.store_table(tables.REFUSALS, refusals)
         return step.store(stages.split_and_score(step.run, **frames))
 
 
@@ -127,7 +127,7 @@ def assessments(context: dg.AssetExecutionContext, resources: ResourcesParam) ->
     """Judge relevance, correctness and completeness of verified pairs, and answer their questions again."""
     with step_of(context, resources) as step:
         frames = step.inputs()
-        step.store_beside(tables.ROUND_TRIPS, stages.ask_again(step.run, **frames))
+        step.store_table(tables.ROUND_TRIPS, stages.ask_again(step.run, **frames))
         return step.store(stages.judge_pairs(step.run, **frames))
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -47,10 +47,9 @@ build_batch = dg.define_asset_job(
 def corpus_sensor(
     context: dg.SensorEvaluationContext, resources: ResourcesParam
 ) -> dg.SensorResult | dg.SkipReason:
-    """Scan the corpus, and request a run for each batch whose version changed.
+    """Scan the corpus, and request a single run for each new version of a batch.
 
-    A run is requested only if the version is the same in two ticks, since a batch may still be copied. The
-    cursor keeps the versions of batches that wait for the second tick. Each version requests a single run.
+    The cursor keeps the versions of changed batches that wait for another tick (`_settled_versions`).
     """
     instance, layout = context.instance, resources.layout
     try:
@@ -64,33 +63,27 @@ def corpus_sensor(
     listed = {*batches.names, *batches.refused}
     withdraw_missing(layout, resources.settings.corpus, listed)
     tombstones = withdrawn_batches(layout)  # a batch that comes back keeps its tombstone until it is rebuilt
-    removed = {name for name, tombstone in tombstones.items() if tombstone.reason == "batch_gone"}
+    gone = {name for name, tombstone in tombstones.items() if tombstone.reason == "batch_gone"} - listed
 
-    # report the versions that are the same as in the last tick, and request their runs
+    # request runs of the changed versions, and report them and the removal of batches
     reports = last_reports(instance)
-    changed = {
-        batch: version
-        for batch, version in batch_versions(corpus, layout, batches.names).items()
-        if version != reports[batch].version
-    }
-    last_changed = json.loads(context.cursor or "{}")  # version by batch, as of the last tick
-    settled = [batch for batch, version in changed.items() if version == last_changed.get(batch)]
-    requested = {batch: changed[batch] for batch in settled[:BATCHES_A_TICK]}
-    waiting = {batch: version for batch, version in changed.items() if batch not in requested}
+    versions = batch_versions(corpus, layout, batches.names)
+    changed = {batch: version for batch, version in versions.items() if version != reports[batch].version}
+    requested = _settled_versions(changed, context.cursor)
     events, requests = [], []
     for batch, version in requested.items():
         events += report(batch, version)
         # the id of the previous report makes restored content run again
         run_key = f"{batch}:{version}:{reports[batch].report_id}"
         requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
-    for batch in sorted(removed - listed):
-        if reports[batch].version not in ("", REMOVED):  # "" was never reported
+    for batch in sorted(gone):
+        if reports[batch].version not in ("", REMOVED):  # "" if it was never reported
             events += report(batch, REMOVED)
 
     # add the partitions of new batches, and delete those of batches that are not listed any more
     registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
     new = sorted(set(batches.names) - registered)
-    deleted = _deletable(instance, layout, registered - listed, removed)
+    deleted = _deletable(instance, layout, registered - listed, gone)
     for problem in problems:
         context.log.warning(problem)
     counts = f"{len(batches.names)} batches, {len(changed)} changed; removed: {', '.join(deleted) or 'none'}"
@@ -101,9 +94,16 @@ def corpus_sensor(
             *([document_batches.build_delete_request(deleted)] if deleted else []),
         ],
         asset_events=events,
-        cursor=json.dumps(waiting),
+        cursor=json.dumps({batch: changed[batch] for batch in changed if batch not in requested}),
         skip_reason=None if requests else "; ".join([counts, *problems]),
     )
+
+
+def _settled_versions(changed: Mapping[str, str], cursor: str | None) -> dict[str, str]:
+    """Return the changed versions that the last tick found too, by batch, at most BATCHES_A_TICK."""
+    last_changed = json.loads(cursor or "{}")  # versions that waited, since a batch may still be copied
+    settled = [batch for batch, version in changed.items() if version == last_changed.get(batch)]
+    return {batch: changed[batch] for batch in settled[:BATCHES_A_TICK]}
 
 
 def batch_versions(corpus: Corpus, layout: Layout, batches: Sequence[str]) -> dict[str, str]:
@@ -157,21 +157,18 @@ def _query_groups(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
         yield items[start : start + ITEMS_A_QUERY]
 
 
-def _deletable(
-    instance: dg.DagsterInstance, layout: Layout, unlisted: Set[str], removed: Set[str]
-) -> list[str]:
+def _deletable(instance: dg.DagsterInstance, layout: Layout, unlisted: Set[str], gone: Set[str]) -> list[str]:
     """Return the partitions of unlisted batches that may be deleted; a run fails without its partition.
 
-    Of the `unlisted` batches, which are not in the corpus now, some were `removed` from it and some were
-    never read. Both may be deleted. The others came from another corpus.
+    They were never read, or are `gone` from the corpus. Other unlisted batches come from another corpus.
     """
     if not unlisted:
         return []
     if any(backfill.status.value in UNENDED_BACKFILLS for backfill in instance.get_backfills()):
         return []  # it may still start a run of any partition
     running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED))}
-    never_read = {name for name in unlisted if not layout.origin(name).is_file()}
-    return sorted((never_read | (unlisted & removed)) - running)
+    never_read = {name for name in unlisted if not layout.origin(name).is_file()}  # written by reading
+    return sorted((never_read | (unlisted & gone)) - running)  # some `gone` batches have no partition
 
 
 @dg.schedule(
@@ -217,15 +214,17 @@ def purge_old_runs(context: dg.OpExecutionContext) -> None:
     ended_before = dg.RunsFilter(statuses=ENDED, updated_before=datetime.now(UTC) - RETENTION)
     old_ids = set(instance.get_run_ids(ended_before))
     all_keys = {asset.key for asset in BATCH_ASSETS}
-    built_later: set[str] = set()  # batches that a later run built completely
+    built_later: set[str] = set()  # batches that a run built completely, of the runs visited so far
     for run in instance.get_runs(dg.RunsFilter(statuses=ENDED)):  # the latest first
         batch = run.tags.get(PARTITION)
         if batch in built_later and run.run_id in old_ids:
             instance.delete_run(run.run_id)
-        # without a selection, a run of the job builds all assets; a rerun builds only the rest
-        keys = run.asset_selection or (all_keys if run.job_name == build_batch.name else set())
-        is_complete = keys >= all_keys and run.root_run_id is None
-        if batch and is_complete and run.status == dg.DagsterRunStatus.SUCCESS:
+        if run.asset_selection:
+            selects_all = run.asset_selection >= all_keys
+        else:  # without a selection, a run builds all assets of its job
+            selects_all = run.job_name == build_batch.name
+        is_rerun = run.root_run_id is not None  # of a failed run: it builds only the rest
+        if batch and selects_all and not is_rerun and run.status == dg.DagsterRunStatus.SUCCESS:
             built_later.add(batch)
 
 

@@ -164,7 +164,7 @@ class Step:
     def store(self, frame: pl.DataFrame, **metadata: Any) -> dg.MaterializeResult:
         """Store the asset's table, and evaluate its gates on this and other tables that they read."""
         table = STORED[self.name]
-        self.store_beside(table, frame)
+        self.store_table(table, frame)
         gates = gates_of(self.name)
         others = {name for gate in gates for name in gate.reads} - {self.name}
         frames = {**self._read_tables(others), self.name: frame}
@@ -175,12 +175,12 @@ class Step:
             check_results=[evaluate(self.resources, self.batch, gate, frames) for gate in gates],
         )
 
-    def store_beside(self, table: Table, frame: pl.DataFrame) -> pl.DataFrame:
-        """Store another table, and return it."""
+    def store_table(self, table: Table, frame: pl.DataFrame) -> pl.DataFrame:
+        """Store a table of the batch without its gates, and return it."""
         write_table(self.resources.layout.table(table.name, self.batch), frame, table)
         return frame
 
-    def refuse_stopped(self) -> None:
+    def raise_if_stopped(self) -> None:
         """Raise DagsterExecutionInterruptedError if the command that started the run was interrupted."""
         if self.resources.stopping.is_set():
             raise dg.DagsterExecutionInterruptedError
@@ -196,7 +196,7 @@ class Step:
 
         def notify(done: int, total: int) -> None:
             nonlocal next_line
-            self.refuse_stopped()
+            self.raise_if_stopped()
             show_progress(done, total)
             if monotonic() >= next_line:
                 next_line = monotonic() + SECONDS_A_LINE
@@ -215,16 +215,16 @@ def step_of(context: dg.AssetExecutionContext, resources: Resources) -> Iterator
     lock = resources.layout.batch_lock(step.batch)
     try:
         with locked(lock, wait=True), stage_span(resources.settings, step.batch, step.name):
-            step.refuse_stopped()
+            step.raise_if_stopped()  # the lock may have taken long
             try:
                 yield step
             finally:  # a failed run has costs too
                 if step.asset.op.pool == MODEL_POOL:
                     calls = resources.calls(step.batch)
                     if calls.height:
-                        step.store_beside(LLM_CALLS, calls)
+                        step.store_table(LLM_CALLS, calls)
     except QAPipelineError as error:
-        resources.error = error
+        resources.error = error  # for `run_batches`, since Dagster passes on only its text
         raise dg.Failure(str(error), allow_retries=False) from error
 
 
