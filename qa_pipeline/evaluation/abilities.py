@@ -238,9 +238,9 @@ def _counterfactual_rows(source: Source, pair: ProvedPair) -> list[Row]:
     # the false passage looks like a passage of another document
     made_up = f"{hash_parts(passage.document, planted['false'])[:8]}{Path(passage.document).suffix}"
     false = Passage(made_up, passage.text.replace(planted["true"], planted["false"]))
-    alone = _row(source, COUNTERFACTUAL, "planted_alone", [pair], [false, *noise], is_planted=True)
+    alone = _row(source, COUNTERFACTUAL, "planted_alone", [pair], [false, *noise], keep_order=True)
     with_truth = [false, passage, *noise[:-1]]  # as many contexts as in the other row
-    beside = _row(source, COUNTERFACTUAL, "planted_beside_truth", [pair], with_truth, is_planted=True)
+    beside = _row(source, COUNTERFACTUAL, "planted_beside_truth", [pair], with_truth, keep_order=True)
     return [{**row, "planted": planted} for row in (alone, beside)]
 
 
@@ -265,11 +265,11 @@ def _row(
     pairs: Sequence[ProvedPair],
     contexts: Sequence[Passage],
     *,
-    is_planted: bool = False,
+    keep_order: bool = False,
 ) -> Row:
-    """Return a row as `eval run` reads it; contexts are shuffled unless the first is planted."""
+    """Return a row as `eval run` reads it; contexts are shuffled, or ranked as given with `keep_order`."""
     pair_id = pairs[0].pair_id
-    if not is_planted:
+    if not keep_order:
         contexts = sorted(contexts, key=lambda passage: draw_number(_SEED, pair_id, *astuple(passage)))
     query = " ".join(pair.question for pair in pairs)
     documents = list(dict.fromkeys(passage.document for pair in pairs for passage in pair.passages))

@@ -22,7 +22,7 @@ from qa_pipeline.storage.row_files import Fault
 
 CRITICAL = ("faithfulness", "hallucination", "fabricated_citations", "citation_accuracy")
 PASSED, FAILED, WITHIN_NOISE, UNDECIDED = "passed", "failed", "within_noise", "undecided"
-_BY_LIKENESS = "not decided: likeness alone decided the figure in a run"
+_BY_LIKENESS = "not decided: likeness alone decided the figure in a run"  # "… of it", or of named metrics
 _ASK_FOR_LIKENESS = (
     "Not decided: likeness (cosines and words in common) overlooks a swapped name or negation. Name a "
     "cross-encoder, evaluate with --scorer model, or accept such figures with --accept-likeness."
@@ -90,11 +90,14 @@ class GoldenRow(LabelledRow):
         return super().from_values(values)
 
     def row(self) -> Row | Fault:
-        """Return the row with its criteria; a row without criteria would pass with any answer."""
+        """Return the row with its criteria, or a fault without any: every answer would pass.
+
+        `must_refuse` adds the criterion {"metric": "refusal_correct", "bound": 1.0}.
+        """
         bounds = {name: bound for name, bound in self.criteria.items() if bound is not None}
-        must_answer = self.must_refuse is False
-        # an expected answer is a criterion only where there are no others
-        if self.must_refuse or (must_answer and not bounds):
+        # any other criterion already implies that the question is answered
+        must_only_answer = self.must_refuse is False and not bounds
+        if self.must_refuse or must_only_answer:
             bounds[REFUSAL] = 1.0
         if not bounds:
             return Fault("missing_field", "criteria is empty; name what the row must reach, or must_refuse")
@@ -203,9 +206,9 @@ def gate(
     if baseline is not None:
         compared = compare_paired(baseline, current, critical=limits.critical)
         for name, why in compared["excluded"].items():
-            measured_rows = baseline.rows[name].count() if name in baseline.rows.columns else 0
-            is_lost = measured_rows > 0 and why != "only in current"  # a new metric cannot have become worse
-            if name in limits.critical and is_lost:
+            # a new metric cannot have become worse, nor a metric without a score in the baseline
+            has_old_scores = name in baseline.metrics and baseline.rows[name].count() > 0
+            if name in limits.critical and has_old_scores:
                 raise InputError(
                     f"the critical metric {name} cannot be compared ({why}); evaluate both runs alike"
                 )
@@ -236,12 +239,15 @@ def gate(
 def _with_deciders(
     checks: Iterable[Document], reports: Sequence[StoredReport], limits: Limits
 ) -> Iterator[Document]:
-    """Yield the checks with their deciders; strict checks over likeness alone are undecided."""
+    """Yield checks with the deciders of the current run, the first of the reports.
+
+    A threshold, or a drop of a critical metric, is undecided if likeness alone decided a figure of it.
+    """
     for check in checks:
-        step_counts = [report.metrics[check["name"]].decided_by for report in reports]  # of current first
-        completed = {**check, "decided_by": describe_deciders(step_counts[0])}
+        decider_counts = [report.metrics[check["name"]].decided_by for report in reports]
+        completed = {**check, "decided_by": describe_deciders(decider_counts[0])}
         is_strict = check["kind"] == "threshold" or (check["kind"] == "drop" and check["critical"])
-        if is_strict and not limits.accept_likeness and any(map(is_undecided, step_counts)):
+        if is_strict and not limits.accept_likeness and any(map(is_undecided, decider_counts)):
             completed |= {"outcome": UNDECIDED, "detail": f"{check['detail']}; {_BY_LIKENESS} of it"}
         yield completed
 
@@ -249,7 +255,8 @@ def _with_deciders(
 def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Document]:
     """Yield the check "unknown" if too many rows lost their score, and the check "drop" of the means.
 
-    In `metric`, an entry of `compare_paired`, a negative `gain` or `relative` is a loss of any metric.
+    `metric` is an entry of `compare_paired`: `gain` and `relative` (its share of the baseline) are negative
+    if current is worse, also where lower is better; `better` is None if the change may be chance.
     """
     is_critical = name in limits.critical
     limit = limits.critical_drop if is_critical else limits.drop
@@ -269,7 +276,7 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
     # a baseline of zero has no relative loss, and any loss from it is too large
     reaches_limit = relative_gain is None or -relative_gain >= limit - 1e-9  # 1e-9 exceeds rounding errors
     if metric["gain"] < 0 and reaches_limit:
-        if metric["better"] is False:  # significantly worse; None is within chance
+        if metric["better"] is False:
             outcome, detail = FAILED, f"{detail}; more than {limit:.0%} worse, and not by chance"
         else:
             outcome = WITHIN_NOISE

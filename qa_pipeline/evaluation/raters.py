@@ -20,7 +20,7 @@ from qa_pipeline.evaluation.labelled_files import (
 from qa_pipeline.statistics import number
 
 RATINGS = pl.Schema(dict.fromkeys(("file", "id", "item", "annotator", "rating", "dataset"), pl.String()))
-"""A rating; `id` is the index of its row in the file. Numbers are texts: 1, 1.0 and "1" are equal."""
+"""A rating. `id` is the index of its row in the file, as a text. The ratings 1, 1.0 and "1" are equal."""
 LEAST_KAPPA = 0.6
 """Fleiss' kappa above which agreement is substantial (Landis and Koch 1977) and the consensus is used."""
 
@@ -42,12 +42,12 @@ class Rating(LabelledRow):
     dataset: Text | None = None
 
     def row(self) -> Row:
-        """Return the rating with its item; the reader sets the id."""
+        """Return the rating with its item; the column `id` is set later, to the index of the row."""
         return {"item": self.id, **self.model_dump(exclude={"id"})}
 
 
 def read_ratings(paths: Sequence[Path]) -> Labelled:
-    """Read ratings of files and folders (`RATINGS`). `item` is the field `id`, and `id` the index of the row.
+    """Read ratings of files and folders (`RATINGS`); the field `id` of a file becomes the column `item`.
 
     Only the first rating of an item by an annotator counts; others are left out as `repeated_rating`.
 
@@ -61,7 +61,7 @@ def read_ratings(paths: Sequence[Path]) -> Labelled:
     repetitions = repeated.agg(
         reason=pl.lit("repeated_rating"),
         rows=pl.len().cast(pl.Int64),
-        first_row=pl.col("id").first().cast(pl.Int64) + 1,  # ids are indices, such as "0"
+        first_row=pl.col("id").first().cast(pl.Int64) + 1,  # the index of the row in its file, such as "0"
         detail=pl.format("{} rated {} again", "annotator", "item").first(),
     )
     left_out = [*(file.left_out for file in files), repetitions.select(LEFT_OUT.names())]

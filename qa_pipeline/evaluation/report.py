@@ -135,26 +135,26 @@ def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, metric: str, direct
 def cautions(document: Document) -> list[str]:
     """Return cautions about the figures, the most important first."""
     notes, metrics = [], document["metrics"]
-    deciders = {name: metric["decided_by"] for name, metric in metrics.items()}
+    deciders = {name: metric["decided_by"] for name, metric in metrics.items()}  # decisions by decider
     is_decided_without_model = any(deciders.values()) and not any(map(has_model, deciders.values()))
-    if is_decided_without_model:
+    if is_decided_without_model:  # likeness is doubtful then, even if it decided a small part
         doubtful = [
             name for name, steps in deciders.items() if metrics[name]["known"] and is_undecided(steps)
         ]
         undecided = f" Not decided: {first_names(doubtful, _MOST_LISTED)}." if doubtful else ""
         notes.append(f"No model decided anything here: rules, likeness and arithmetic did.{undecided}")
-    row_count, groups = document["total_queries"], document["groups"]
-    if groups < 2:
+    row_count, documents = document["total_queries"], document["groups"]  # rows are grouped by document
+    if documents < 2:
         notes.append("All rows are about one document: nothing is known of how another would do.")
-    elif row_count < FEW_ROWS or groups < FEW_GROUPS:
+    elif row_count < FEW_ROWS or documents < FEW_GROUPS:
         notes.append(
-            f"Only {plural(row_count, 'row')} about {plural(groups, 'document')}: the intervals are wide."
+            f"Only {plural(row_count, 'row')} about {plural(documents, 'document')}: the intervals are wide."
         )
     if left_out := document["left_out"]:
         lost = sum(entry["rows"] for entry in left_out)
         why = ", ".join(dict.fromkeys(entry["reason"].replace("_", " ") for entry in left_out))
         notes.append(f"Left out: {plural(lost, 'row')} that could not be used ({why}).")
-    if shares := document.get("categorical_correctness"):
+    if shares := document.get("categorical_correctness"):  # {"identity": 1.0, …, "score": 0.98}, by law
         laws = ", ".join(f"{law} {share:.3f}" for law, share in shares.items() if law != "score")
         notes.append(f"Categorical correctness is {shares['score']:.3f} ({laws}).")
     if unsplit := document["settings"].get("unsplit"):
@@ -190,13 +190,15 @@ def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
 def _why_unknown(metric: Document) -> str:
     """Return the input that all unknown rows lack, or else every missing input."""
     unknown, missing = metric["unknown"], metric["missing"]  # rows, and the rows that lack each input
-    why = [f"{plural(count, 'row')} without {words(name)}" for name, count in missing.items()]
-    for reason, count in zip(why, missing.values(), strict=True):
+    without = {name: f"{plural(count, 'row')} without {words(name)}" for name, count in missing.items()}
+    for name, count in missing.items():
         if count == unknown:
-            return reason
-    others = unknown - sum(missing.values())
-    if others > 0:
-        why.append(f"{plural(others, 'row')} with an undecided statement or passage, or nothing to count")
+            return without[name]
+    # a row that lacks two inputs counts twice, so this is a lower bound
+    complete = unknown - sum(missing.values())
+    why = [*without.values()]
+    if complete > 0:
+        why.append(f"{plural(complete, 'row')} with an undecided statement or passage, or nothing to count")
     return "; ".join(why)
 
 

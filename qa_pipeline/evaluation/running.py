@@ -1,4 +1,4 @@
-"""An evaluation, block by block: the values of all metrics, and the functor laws that they keep."""
+"""An evaluation, block by block: the values of all metrics, and the laws that they keep."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -135,25 +135,28 @@ def _statements(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def categorical_correctness(rows: pl.DataFrame, metrics: Sequence[Metric], setup: Setup) -> dict[str, float]:
-    """Return the share of rows that keep each law, and the least of the three as `score`.
+    """Return the share of rows that keep each law of a functor, and the least of the three as `score`.
 
-    identity: a row that is written and read again has the same values and verdicts.
-    composition: two parts of the rows, evaluated one after the other, have the values of the whole.
-    naturality: verifying first gives the same values as verifying on demand.
+    identity: a row that is read again as a row of a file has the same values and verdicts.
+    composition: the rows at odd and at even positions, evaluated apart, have the values of the whole.
+    naturality: verifying each row alone, before all metrics, gives the values of verifying on demand.
 
     Raises:
         PermanentModelError: a model refuses all further requests.
     """
     rows = rows.head(LAW_ROWS)
     outcomes = _outcomes(rows, metrics, setup)  # the values and verdicts of each row
+    # identity
     file_rows = (FileRow(number, row) for number, row in enumerate(rows.iter_rows(named=True), start=1))
     reread = usable_rows(file_rows, RagRow, Path("rows")).items
+    # composition
     composed = [*outcomes]
     composed[1::2] = _outcomes(rows[1::2], metrics, setup)  # every other row, from the second
     composed[::2] = _outcomes(rows[::2], metrics, setup)  # and from the first
+    # naturality
     verified_first = rows.rows(named=True)
     for row in verified_first:
-        add_signals([row], ("statements", "cited"), setup)
+        add_signals([row], ("statements", "cited"), setup)  # the signals of verification
     scores = {metric.name: metric.scores(verified_first, setup) for metric in metrics}
     values = pl.DataFrame(scores, schema=dict.fromkeys(scores, pl.Float64()))
     shares = {

@@ -65,7 +65,8 @@ class Metric:
         meaning: a sentence for readers of reports.
         range: least and greatest value; the greatest is None if unbounded.
         direction: "higher" if more is better.
-        decided_by: signals whose deciders are counted for the metric; by default all that it needs.
+        decided_by: signals whose deciders are counted, or a field of their elements, such as
+            "statements.scored_by"; by default all signals that the metric needs.
         without: names the parts that the value of a row omits.
         version: increases with each change of the formula; reports of two versions are not compared.
     """
@@ -93,16 +94,16 @@ class Metric:
     def deciders(self, row: Row) -> list[str]:
         """Return the parts that a value omits, then its deciders, such as ["without recency", "llm"].
 
-        A signal has a single decider, or its elements name their own.
+        A signal has a single decider, as in {"refused": True, "refused_by": "rules"}, or each element has
+        one, as in {"statements": [{"decided_by": "llm", "scored_by": "entailment"}]}.
         """
         deciders: list[Any] = [] if self.without is None else self.without(row)
         for path in self.decided_by or [need for need in self.needs if need in SIGNALS]:
-            name, _, key = path.partition(".")  # such as "statements.scored_by"
-            has_single_decider = f"{name}_by" in row  # see `add_signals`
-            if isinstance(row.get(name), list) and not has_single_decider:
-                deciders += [element[key or "decided_by"] for element in row[name]]
-            else:
-                deciders.append(row.get(f"{name}_by"))
+            name, _, field_name = path.partition(".")  # such as "statements.scored_by"
+            if f"{name}_by" in row:
+                deciders.append(row[f"{name}_by"])
+            elif isinstance(row.get(name), list):
+                deciders += [element[field_name or "decided_by"] for element in row[name]]
         return [decider for decider in deciders if decider is not None]
 
 
@@ -214,16 +215,15 @@ def judge_request(
     texts = {"question": row["query"], "answer": row["answer"], "reference": row["reference"] or ""}
     asked = {label: text for label, text in texts.items() if label in prompt.placeholders}
     values = {label: delimit(text, label) for label, text in asked.items()}
-    # the request keeps the injections that the prompt withholds, so that `ask` finds them
-    passages: list[Passage] = []
+    originals: list[Passage] = []  # in which `ask` looks for injections, to drop the reply
     if contexts:
-        passages = [
+        originals = [
             Passage(f"context-{index}", context["document"] or "", (), context["text"] or "", language)
             for index, context in enumerate(contexts)
         ]
-        values["passages"] = render_passages([redact_injections(passage) for passage in passages])
-    elif sentences:
-        passages = [Passage("context", "", (), "\n".join(sentences), language)]
+        values["passages"] = render_passages([redact_injections(passage) for passage in originals])
+    elif sentences:  # with any injection, since `ask` drops the reply then
+        originals = [Passage("context", "", (), "\n".join(sentences), language)]
         values["sentences"] = delimit_all(sentences, "sentence")
     return Request(
         role="evaluate",
@@ -232,7 +232,7 @@ def judge_request(
         reply_model=reply_model,
         temperature=0.0,
         language=language,
-        passages=tuple(passages),
+        passages=tuple(originals),
         question=asked.get("question"),
         answer=asked.get("answer"),
         prompt_hash=prompt.hash,

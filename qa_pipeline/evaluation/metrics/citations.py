@@ -83,7 +83,11 @@ def _numbers(reference: str) -> list[int]:
 
 
 def _looked_up(citation: Row, row: Row) -> Row:
-    """Return a citation with the `document`, `contexts`, `exists` and `quote_found` of `find_cited`."""
+    """Return a citation with the `document`, `contexts`, `exists` and `quote_found` of `find_cited`.
+
+    A citation names a context by number, or a document of a context or of the annotation, or has a quote
+    alone.
+    """
     context_documents = [context["document"] or "" for context in row["contexts"]]
     texts = [context["text"] for context in row["contexts"]]
     reference, quote = citation["reference"], citation["quote"]
@@ -93,14 +97,14 @@ def _looked_up(citation: Row, row: Row) -> Row:
     elif numbers := _numbers(reference):  # such as [3], the third context
         contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
         exists = len(contexts) == len(numbers)
-    else:  # the name of a document
+    else:  # the name of a document, which may be a shortened path
         sources = [claim["source"] or "" for claim in row["true_claims"] or ()]
-        true_documents = (row["relevant_documents"] or []) + sources
-        annotated = [name for name in true_documents if references.is_same_path(reference, name)]
-        is_named = [references.is_same_path(reference, name) for name in context_documents]
-        contexts = [index for index, is_cited in enumerate(is_named) if is_cited]
-        named_document = annotated[0] if annotated else reference  # a reference may be a shortened path
-        exists = bool(contexts or annotated)
+        annotated_documents = (row["relevant_documents"] or []) + sources
+        known_names = [name for name in annotated_documents if references.is_same_path(reference, name)]
+        is_cited = [references.is_same_path(reference, name) for name in context_documents]
+        contexts = [index for index, has_name in enumerate(is_cited) if has_name]
+        named_document = known_names[0] if known_names else reference
+        exists = bool(contexts or known_names)
     quote_found = None
     if quote and quote.strip():
         with_text = [index for index in contexts if texts[index] is not None]
@@ -116,18 +120,18 @@ def _looked_up(citation: Row, row: Row) -> Row:
 def find_citation_support(rows: list[Row], setup: Setup) -> list[list[Row]]:
     """Return the support of each citation for its statements.
 
-    `score` is the best of its statements against its contexts alone (None if unknown), `proves` has the
-    positions of the statements it proves. A mark belongs to the statement that it is in or follows, and to
-    the unmarked statements of the same sentence; a citation without marks belongs to all statements.
+    `score` is the best of its statements against its contexts alone (None if unknown), and `proves` has the
+    positions of the statements that it proves.
     """
     assigned_of_rows = [_assigned(row) for row in rows]
-    texts: list[Statement | None] = []
+    texts: list[Statement | None] = []  # each statement of each citation, with the contexts of the citation
     for row, assigned in zip(rows, assigned_of_rows, strict=True):
         for cited, statements in assigned:
             contexts = [row["contexts"][index] for index in cited["contexts"]]
             texts += [by_contexts(statement["claim"], row, contexts) for statement in statements]
-    # models have decided the statements already, and figures may be in contexts that are not cited
+    # without models, which have split the answers and decided the statements before
     local_setup = replace(setup, verifier=None, splitter=None, undecided="similarity")
+    # a statement may have figures of several citations, so that a single citation lacks some of them
     verified = iter(verify(texts, local_setup, compare_figures=False))  # in the order of the texts
     return [
         [_support(cited, statements, [*islice(verified, len(statements))]) for cited, statements in assigned]
@@ -136,20 +140,24 @@ def find_citation_support(rows: list[Row], setup: Setup) -> list[list[Row]]:
 
 
 def _assigned(row: Row) -> list[tuple[Row, list[Row]]]:
-    """Return each citation of `find_cited` with its statements, by the rule of `find_citation_support`."""
+    """Return each citation of `find_cited` with its statements.
+
+    A statement has the marks after its beginning, or else those of its sentence. In "It weighs 5 kg [1] and
+    is red. It is new [2]." the first two statements belong to [1]. A citation without marks has them all.
+    """
     sentences = split_claims(row["answer"], row["language"])
     claims = []
     for statement in row["statements"]:
         start = statement["start"]
         around = (sentence.references for sentence in sentences if sentence.start <= start < sentence.end)
-        # `with_references` keeps the references of the sentence unless the statement has its own
-        claims.append(Claim(statement["text"], start, statement["end"], next(around, ())))
+        claims.append(Claim(statement["text"], start, statement["end"], references=next(around, ())))
+    # the marks after a claim replace the references of its sentence
     marks_of_claims = [{*_marks(claim)} for claim in with_references(claims, row["answer"])]
     marked = [*zip(row["statements"], marks_of_claims, strict=True)]
     assigned = []
     for cited in row["cited"]:
-        own = {*cited["marks"]}  # such as {"[1]"}; a citation without marks belongs to all statements
-        statements = [statement for statement, marks in marked if not own or marks & own]
+        own_marks = {*cited["marks"]}  # such as {"[1]"}
+        statements = [statement for statement, marks in marked if not own_marks or marks & own_marks]
         assigned.append((cited, statements))
     return assigned
 
@@ -157,8 +165,8 @@ def _assigned(row: Row) -> list[tuple[Row, list[Row]]]:
 def _support(cited: Row, statements: list[Row], verified_alone: list[Verified]) -> Row:
     """Return the best score of a citation, such as {"score": 0.9, "proves": [0, 2], "decided_by": "rules"}.
 
-    `verified_alone` has each statement verified against the contexts of the citation alone, or None if these
-    have no text. The statements themselves are verified against all contexts.
+    The statements are verified against all contexts. `verified_alone` has each of them again, as a list with
+    it verified against the contexts of the citation alone, or None if these have no text.
     """
     if not cited["exists"] or cited["quote_found"] is False:
         return {"score": 0.0, "proves": [], "decided_by": RULES}
@@ -167,11 +175,11 @@ def _support(cited: Row, statements: list[Row], verified_alone: list[Verified]) 
         if statement["verdict"] == "undecided" or not verified:
             continue
         is_supported = statement["verdict"] == "supported"
-        if is_supported:
-            keeps_verdict = statement["context"] in cited["contexts"]  # its evidence is cited
-        else:
-            keeps_verdict = statement["decided_by"] not in SCORES_DECIDE  # a step or a model rejected it
-        decision = statement if keeps_verdict else verified[0]  # a statement is a single claim
+        has_cited_evidence = is_supported and statement["context"] in cited["contexts"]
+        is_rejected_by_step = not is_supported and statement["decided_by"] not in SCORES_DECIDE
+        # then the verdict by all contexts holds for the citation; else its own contexts are scored
+        is_decided = has_cited_evidence or is_rejected_by_step
+        decision = statement if is_decided else verified[0]  # a statement is a single claim
         if is_supported and decision["verdict"] == "supported":
             support["proves"].append(statement["position"])
         if support["score"] is None or decision["score"] > support["score"]:

@@ -102,15 +102,22 @@ def _true_claims(row: Row) -> list[str]:
 
 
 def _find_claims(rows: list[Row], row_texts: list[list[Statement | None]], setup: Setup) -> list[Verified]:
-    """Verify the claims of each row. Its texts are its true claims, or else its reference."""
+    """Verify the claims of each row; None if its texts have no statements.
+
+    The texts of a row are its true claims, each of one or more statements; or else its reference, of which
+    each statement is a claim.
+    """
     verified = iter(verify([*chain(*row_texts)], setup))  # the statements of each text
     claims_of_rows: list[Verified] = []
     for row, texts in zip(rows, row_texts, strict=True):
-        statements_of_claims = [statements or [] for statements in islice(verified, len(texts))]
-        if row["true_claims"] is None:  # the text is the reference, and each of its statements is a claim
-            statements_of_claims = [[statement] for statement in statements_of_claims[0]]
-        is_unknown = bool(texts) and not any(statements_of_claims)  # no text has a statement
-        claims_of_rows.append(None if is_unknown else [*map(_as_one, statements_of_claims)])
+        # such as [[first, second], [third]] for two true claims, [[first, second, third]] for a reference
+        statements_of_texts = [statements or [] for statements in islice(verified, len(texts))]
+        if texts and not any(statements_of_texts):
+            claims_of_rows.append(None)
+        elif row["true_claims"] is None:
+            claims_of_rows.append([_as_one([statement]) for statement in statements_of_texts[0]])
+        else:  # an empty list of true claims stays empty
+            claims_of_rows.append([*map(_as_one, statements_of_texts)])
     return claims_of_rows
 
 
@@ -127,7 +134,7 @@ def _as_one(statements: Sequence[Row]) -> Row:
 def verify(
     texts: Sequence[Statement | None], setup: Setup, *, compare_figures: bool = True
 ) -> list[Verified]:
-    """Return the verified statements of each text, an answer or claim with its contexts.
+    """Return the verified statements of each text, an answer or claim with its contexts; None without any.
 
     The steps of verification decide first, the verifier among them. Scores decide the rest, unless there is
     a verifier or `setup.undecided` is unknown. With `compare_figures` a score never supports a statement
@@ -135,59 +142,59 @@ def verify(
     """
     resources, settings = setup.resources, setup.resources.settings
     with_words = (text for text in texts if text and text.text.strip() and "".join(text.passages).strip())
-    text_by_id = {text.statement_id: text for text in with_words}
+    text_by_id = {text.statement_id: text for text in with_words}  # equal texts are verified once
     models = (resources.embedder, resources.entailment, setup.verifier, setup.splitter)
     verification_models = verification.VerificationModels(settings.verification, *models, settings.llm)
     # other metrics measure if the answer is to the question
     verified = verification.verify([*text_by_id.values()], verification_models, must_answer=False)
-    if settings.verification.split_claims == "model":
-        for statement_id, reason in verified.failures.items():  # of answers that the model did not split
-            text = text_by_id.pop(statement_id)
-            setup.unsplit[text.question, text.text] = reason
-    claims = verified.claims_with_verdicts().filter(pl.col("pair_id").is_in([*text_by_id]))
-    claims = claims.with_columns(  # with the names of `Verified`; pair_id is the statement_id of the text
+    # with "auto", the claims of the rules count where the model failed to split
+    failures = verified.failures if settings.verification.split_claims == "model" else {}
+    for statement_id, reason in failures.items():
+        unsplit = text_by_id[statement_id]
+        setup.unsplit[unsplit.question, unsplit.text] = reason
+    split_texts = {key: text for key, text in text_by_id.items() if key not in failures}
+    claims = verified.claims_with_verdicts().filter(pl.col("pair_id").is_in([*split_texts]))
+    claims = claims.with_columns(  # with the names of `Verified`
         claim=pl.coalesce("self_contained", "text"), context="evidence_passage", quote="evidence_quote"
     )
-    questions = [text.question for text in text_by_id.values()]
+    questions = [text.question for text in split_texts.values()]
     vectors = TextVectors([*claims["claim"], *questions], resources.embedder)
     statements_by_id: dict[str, list[Row]] = {}
     for claim in claims.iter_rows(named=True):
-        origin = text_by_id[claim["pair_id"]]
+        statement_id = claim["pair_id"]
+        origin = split_texts[statement_id]
         claim["relevance"] = vectors.cosines(claim["claim"], [origin.question])[0]
-        statement = _scored(claim, origin, setup, compare_figures)
-        statements_by_id.setdefault(claim["pair_id"], []).append(statement)
+        statements_by_id.setdefault(statement_id, []).append(_scored(claim, origin, setup, compare_figures))
     return [None if text is None else statements_by_id.get(text.statement_id) for text in texts]
 
 
 def _scored(claim: Row, origin: Statement, setup: Setup, compare_figures: bool) -> Row:
     """Return a claim with its scores, and with the verdict of its score if the steps did not decide it.
 
-    `origin` is the text of the claim with its contexts. The score is 1 for a claim that a step proved, and 0
-    for a claim that a step denied.
+    `origin` is the text of the claim with its contexts. If a step or a difference of words decides, the score
+    is 1 for a supported claim, else 0.
     """
-    claimed, evidence = (read(words or "", origin.language) for words in (claim["claim"], claim["quote"]))
+    claim_reading, evidence = (
+        read(words or "", origin.language) for words in (claim["claim"], claim["quote"])
+    )
     others = [passage for index, passage in enumerate(origin.passages) if index != claim["context"]]
-    second = _second_evidence(claimed, evidence, others)  # for the score of a pair of contexts
-    scored_by, score, pair_score, is_enough = _scores(claim, claimed, evidence, second, setup)
+    second = _second_evidence(claim_reading, evidence, others)  # for the score of a pair of contexts
+    scores = _scores(claim, claim_reading, evidence, second, setup)
     # a claim that says yes has nearly the score of one that says no
     is_polar = without_polar_word(claim["text"], origin.language)[1] is not None
     may_score_decide = setup.verifier is None and setup.undecided != "unknown" and not is_polar
-    verdict, decided_by, reason = claim["verdict"], claim["decided_by"], claim["reason"]
-    if verdict == "failed":  # the claim could not be checked, for example without evidence
-        verdict = "undecided"
-    elif verdict == "undecided" and may_score_decide:
-        decided_by = scored_by
-        verdict = "supported" if is_enough else "unsupported"
-        reason = _difference(claim, claimed, evidence, second) if is_enough and compare_figures else None
-        if reason is not None:  # a difference between the words overrules their score
-            verdict = "contradicted" if reason == _OPPOSITE else "unsupported"
-            decided_by = QUOTATION
-    is_decided_by_step = verdict != "undecided" and decided_by not in SCORES_DECIDE
-    if is_decided_by_step:
-        scored_by = decided_by
-        score = pair_score = float(verdict == "supported")
-    decision = {"verdict": verdict, "decided_by": decided_by, "reason": reason}
-    return claim | decision | {"score": score, "pair_score": pair_score, "scored_by": scored_by}
+    decision = {name: claim[name] for name in ("verdict", "decided_by", "reason")}
+    if claim["verdict"] == "failed":  # the claim could not be checked, for example without evidence
+        decision["verdict"] = "undecided"
+    elif claim["verdict"] == "undecided" and may_score_decide:
+        is_compared = scores.is_enough and compare_figures
+        difference = _difference(claim, claim_reading, evidence, second) if is_compared else None
+        decision = _decision_by_score(scores, difference)
+    if decision["verdict"] != "undecided" and decision["decided_by"] not in SCORES_DECIDE:
+        score = float(decision["verdict"] == "supported")
+        scores = scores._replace(scored_by=decision["decided_by"], score=score, pair_score=score)
+    columns = {"score": scores.score, "pair_score": scores.pair_score, "scored_by": scores.scored_by}
+    return claim | decision | columns
 
 
 class _Scores(NamedTuple):
@@ -199,30 +206,40 @@ class _Scores(NamedTuple):
     is_enough: bool
 
 
-def _scores(claim: Row, claimed: Reading, evidence: Reading, second: Reading, setup: Setup) -> _Scores:
-    """Return scores of entailment, or else of likeness: the mean of cosine and share of words.
+def _decision_by_score(scores: _Scores, difference: str | None) -> Row:
+    """Return verdict, decider and reason; a difference between the words (a code) overrules their score."""
+    if difference is not None:
+        verdict = "contradicted" if difference == _OPPOSITE else "unsupported"
+        return {"verdict": verdict, "decided_by": QUOTATION, "reason": difference}
+    verdict = "supported" if scores.is_enough else "unsupported"
+    return {"verdict": verdict, "decided_by": scores.scored_by, "reason": None}
 
-    Only the cosine decides a fragment. `pair_score` adds `second`, a sentence of another context.
+
+def _scores(claim: Row, claim_reading: Reading, evidence: Reading, second: Reading, setup: Setup) -> _Scores:
+    """Return scores of entailment, or else of likeness: the mean of cosine and share of claimed words.
+
+    `evidence` is the best sentence for the claim. `pair_score` also counts words of `second`, a sentence of
+    another context, and decides nothing. Only the cosine decides a fragment.
     """
     if setup.resources.entailment is not None:
         score = claim["entailment"] or 0.0
         return _Scores(ENTAILMENT, score, pair_score=score, is_enough=score >= ENTAILED)
     cosine = min(1.0, max(0.0, claim["similarity"] or 0.0))
-    score = (cosine + (claim["token_recall"] or 0.0)) / 2
-    recall_of_pair = recall(claimed.stem_set, evidence.stem_set | second.stem_set) or 0.0
+    score = (cosine + (claim["token_recall"] or 0.0)) / 2  # token_recall is of `evidence`
+    recall_of_pair = recall(claim_reading.stem_set, evidence.stem_set | second.stem_set) or 0.0
     pair_score = max(score, (cosine + recall_of_pair) / 2)
     similarity_pass = setup.resources.settings.verification.similarity_pass
     is_enough = cosine >= similarity_pass if claim["fragment"] else score >= LIKE_ENOUGH
     return _Scores(SIMILARITY, score, pair_score, is_enough)
 
 
-def _difference(claim: Row, claimed: Reading, evidence: Reading, second: Reading) -> str | None:
+def _difference(claim: Row, claim_reading: Reading, evidence: Reading, second: Reading) -> str | None:
     """Return a reason code if the direction, figures or negations of a claim differ from its evidence."""
-    if {_direction(claimed), _direction(evidence)} == {1, -1}:
+    if {_direction(claim_reading), _direction(evidence)} == {1, -1}:
         return _OPPOSITE
-    if claim["scope_differs"] and missing_figures(claimed, [evidence, second]):
+    if claim["scope_differs"] and missing_figures(claim_reading, [evidence, second]):
         return "number_not_in_passages"
-    is_denial = evidence.tokens and bool(evidence.negations) != bool(claimed.negations)
+    is_denial = evidence.tokens and bool(evidence.negations) != bool(claim_reading.negations)
     return "negation_mismatch" if is_denial else None
 
 
@@ -233,9 +250,9 @@ def _direction(reading: Reading) -> int:
     return int(rises) - int(falls)
 
 
-def _second_evidence(claimed: Reading, evidence: Reading, others: Sequence[str]) -> Reading:
+def _second_evidence(claim_reading: Reading, evidence: Reading, others: Sequence[str]) -> Reading:
     """Return the sentence of other passages with most of the claimed words that the evidence lacks."""
-    unproved, language = claimed.stem_set - evidence.stem_set, claimed.language
+    unproved, language = claim_reading.stem_set - evidence.stem_set, claim_reading.language
     sentences = (unit.reading for passage in others for unit in units_of("", passage, language))
     return max(sentences, key=lambda sentence: len(unproved & sentence.stem_set), default=read("", language))
 
