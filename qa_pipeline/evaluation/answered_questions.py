@@ -268,10 +268,7 @@ def _from_release(values: Row) -> Row:
 
 
 def _from_ground_truth(truth: Mapping[str, object], row: Row) -> Row:
-    """Return the fields of a data set that a ground truth states, such as {"reference": "14 days"}.
-
-    Some files have relevant_docs and must_refuse beside the ground truth, in the row itself.
-    """
+    """Return the fields that a ground truth states; relevant_docs and must_refuse may be in `row` instead."""
     relevant = truth.get("relevant_documents", truth.get("relevant_docs", row.get("relevant_docs")))
     cited = truth.get("citations")
     if relevant is None and isinstance(cited, list):  # cited documents are relevant by default
@@ -283,8 +280,7 @@ def _from_ground_truth(truth: Mapping[str, object], row: Row) -> Row:
         "true_claims": truth.get("claims"),
         "must_refuse": truth.get("must_refuse", row.get("must_refuse")),
     }
-    # a field without a value must not replace the value of the row
-    return {name: value for name, value in stated.items() if value is not None}
+    return {name: value for name, value in stated.items() if value is not None}  # None replaces nothing
 
 
 def _graded(relevant: object) -> Row:

@@ -90,10 +90,7 @@ class GoldenRow(LabelledRow):
         return super().from_values(values)
 
     def row(self) -> Row | Fault:
-        """Return the row with its criteria, or a fault without any: every answer would pass.
-
-        `must_refuse` adds the criterion {"metric": "refusal_correct", "bound": 1.0}.
-        """
+        """Return the row with its criteria; a row without criteria would pass with any answer."""
         bounds = {name: bound for name, bound in self.criteria.items() if bound is not None}
         # any other criterion already implies that the question is answered
         must_only_answer = self.must_refuse is False and not bounds
@@ -239,10 +236,7 @@ def gate(
 def _with_deciders(
     checks: Iterable[Document], reports: Sequence[StoredReport], limits: Limits
 ) -> Iterator[Document]:
-    """Yield checks with the deciders of the current run, the first of the reports.
-
-    A threshold, or a drop of a critical metric, is undecided if likeness alone decided a figure of it.
-    """
+    """Yield checks with the deciders of the first report; strict checks over likeness alone are undecided."""
     for check in checks:
         decider_counts = [report.metrics[check["name"]].decided_by for report in reports]
         completed = {**check, "decided_by": describe_deciders(decider_counts[0])}

@@ -116,15 +116,15 @@ def labelled_files(paths: Sequence[Path]) -> list[Path]:
     for path in paths:
         if not path.exists():
             raise InputError(f"{path} does not exist; name a file or folder of labelled items")
-        files += _labelled_files_in(path) if path.is_dir() else [path]
+        found = [path]
+        if path.is_dir():
+            found = sorted(file for file in path.iterdir() if file.suffix.lower() in SUFFIXES)
+        if not found:
+            raise InputError(
+                f"{path} contains no {', '.join(SUFFIXES)} file; name a folder of labelled files"
+            )
+        files += found
     return list(dict.fromkeys(files))
-
-
-def _labelled_files_in(folder: Path) -> list[Path]:
-    files = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
-    if not files:
-        raise InputError(f"{folder} contains no {', '.join(SUFFIXES)} file; name a folder of labelled files")
-    return files
 
 
 def read_file(path: Path, kind: type[LabelledRow], limits: Limits = LIMITS) -> Labelled:

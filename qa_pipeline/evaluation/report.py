@@ -190,13 +190,11 @@ def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
 def _why_unknown(metric: Document) -> str:
     """Return the input that all unknown rows lack, or else every missing input."""
     unknown, missing = metric["unknown"], metric["missing"]  # rows, and the rows that lack each input
-    without = {name: f"{plural(count, 'row')} without {words(name)}" for name, count in missing.items()}
-    for name, count in missing.items():
+    why = [f"{plural(count, 'row')} without {words(name)}" for name, count in missing.items()]
+    for reason, count in zip(why, missing.values(), strict=True):
         if count == unknown:
-            return without[name]
-    # a row that lacks two inputs counts twice, so this is a lower bound
-    complete = unknown - sum(missing.values())
-    why = [*without.values()]
+            return reason
+    complete = unknown - sum(missing.values())  # at least: a row that lacks two inputs counts twice
     if complete > 0:
         why.append(f"{plural(complete, 'row')} with an undecided statement or passage, or nothing to count")
     return "; ".join(why)

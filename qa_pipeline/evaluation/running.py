@@ -146,15 +146,12 @@ def categorical_correctness(rows: pl.DataFrame, metrics: Sequence[Metric], setup
     """
     rows = rows.head(LAW_ROWS)
     outcomes = _outcomes(rows, metrics, setup)  # the values and verdicts of each row
-    # identity
     file_rows = (FileRow(number, row) for number, row in enumerate(rows.iter_rows(named=True), start=1))
-    reread = usable_rows(file_rows, RagRow, Path("rows")).items
-    # composition
-    composed = [*outcomes]
+    reread = usable_rows(file_rows, RagRow, Path("rows")).items  # for identity
+    composed = [*outcomes]  # for composition
     composed[1::2] = _outcomes(rows[1::2], metrics, setup)  # every other row, from the second
     composed[::2] = _outcomes(rows[::2], metrics, setup)  # and from the first
-    # naturality
-    verified_first = rows.rows(named=True)
+    verified_first = rows.rows(named=True)  # for naturality
     for row in verified_first:
         add_signals([row], ("statements", "cited"), setup)  # the signals of verification
     scores = {metric.name: metric.scores(verified_first, setup) for metric in metrics}

@@ -59,7 +59,7 @@ _RATE = 0.01
 """False discovery rate among the metrics of a day."""
 _DAYS_OF_YEAR = 365
 """Tests of a metric in a year, which share the rate where one day alone decides."""
-NOT_DECIDED = "not decided"
+NOT_DECIDED, TOO_FEW_ROWS = "not decided", "not enough rows"
 _ERROR = 0.01
 """Probability that the interval of a day misses its mean; the hours of a day share it."""
 _HOURS = 24
@@ -124,8 +124,8 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
                 **_state(scores, limit, side, _ERROR / (_HOURS if is_hourly else 1)),
                 "decided_by": describe_deciders(decided_by),
             }
-            has_interval = "low" in level  # else there are not enough rows
-            if has_interval and rests_on_likeness(decided_by):
+            # likeness (cosines and words in common) is no proof of a bad or a fine mean
+            if level["state"] != TOO_FEW_ROWS and rests_on_likeness(decided_by):
                 level["state"] = NOT_DECIDED
             levels.append(level | {"message": _level_message(level)})
     return pl.DataFrame(levels, schema=LEVELS)
@@ -138,7 +138,7 @@ def _state(scores: Floats, limit: float, side: str, error: float) -> dict[str, A
     interval misses the mean.
     """
     mean = float(scores.mean()) if len(scores) else None
-    level_state: dict[str, Any] = {"rows": len(scores), "mean": mean, "state": "not enough rows"}
+    level_state: dict[str, Any] = {"rows": len(scores), "mean": mean, "state": TOO_FEW_ROWS}
     if mean is None or len(scores) < LEAST_ROWS:
         return level_state
     sums = Sums(scores[:, None], np.ones((len(scores), 1)))  # each row is a group of its own
@@ -146,19 +146,15 @@ def _state(scores: Floats, limit: float, side: str, error: float) -> dict[str, A
     low, high = (float(bound[0]) for bound in bounds)
     is_bad = mean < limit if side == "below" else mean > limit
     is_proved_bad = high < limit if side == "below" else low > limit
-    state = "fine"
-    if is_proved_bad:
-        state = "alert"
-    elif is_bad:
-        state = "uncertain"
+    state = "alert" if is_proved_bad else "uncertain" if is_bad else "fine"
     return {**level_state, "low": low, "high": high, "state": state}
 
 
 def _level_message(row: dict[str, Any]) -> str:
-    """Return a row of `LEVELS` as a sentence."""
+    """Return a row of `LEVELS` as "grounding on 2026-03-01 is 0.7 (…); limit: not below 0.8: alert; …"."""
     hour = "" if row["hour"] is None else f" {row['hour']}–{row['hour'] + 1} h UTC"
     period = f"{row['metric']} on {row['day']}{hour}"
-    if "low" not in row:  # not enough rows
+    if row["state"] == TOO_FEW_ROWS:
         return f"{period}: {row['state']} ({row['rows']})"
     bounds = f"{row['mean']:.3f} ({row['low']:.3f}–{row['high']:.3f}, {row['rows']} rows)"
     limit = f"limit: not {row['side']} {row['limit']:g}"
@@ -182,7 +178,7 @@ def find_drift(rows: pl.DataFrame) -> pl.DataFrame:
     for day in days:
         rows_of_day = rows.filter(pl.col("day") == day)
         is_reference = day in reference_days
-        untested = {"day": day, "state": "reference" if is_reference else "not enough rows"}
+        untested = {"day": day, "state": "reference" if is_reference else TOO_FEW_ROWS}
         compared = [untested | _compared(rows_of_day, name, reference_scores[name]) for name in metrics]
         tested = [row for row in compared if "p" in row and not is_reference]  # p is missing with few rows
         adjusted = false_discovery_control([row["p"] for row in tested]) if tested else ()

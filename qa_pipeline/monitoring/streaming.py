@@ -57,10 +57,8 @@ def stream_verdicts(
     reported: dict[tuple[int, int], Verdict] = {}  # by start and end
     for part in parts:
         length_before, answer = len(answer), answer + part
-        new_offsets = range(max(length_before, 1), min(len(answer), MOST_EARLY))  # offset 0 ends no word
-        word_ends = [end for end in new_offsets if answer[end].isspace() and not answer[end - 1].isspace()]
-        # each is tried in turn, so that the division into parts has no effect
-        for end in word_ends:
+        # after each word, as if the words came one by one, so that the division into parts has no effect
+        for end in _word_ends(answer, length_before):
             for claim in _ended_claims(answer[:end], judged_end, language):
                 judged_end = claim.end
                 for verdict in judge_answer(replace(without_answer, text=answer[:end]), resources, claim):
@@ -71,8 +69,14 @@ def stream_verdicts(
     for span in sorted({*reported, *final}):
         if span not in final:
             yield replace(reported[span], verdict=WITHDRAWN, final=True)
-        elif span not in reported or replace(reported[span], final=True) != final[span]:  # new or changed
-            yield final[span]
+        elif span not in reported or replace(reported[span], final=True) != final[span]:
+            yield final[span]  # new or changed; an equal verdict is not repeated
+
+
+def _word_ends(answer: str, start: int) -> list[int]:
+    """Return the offsets from `start` of the first space after a word, up to MOST_EARLY."""
+    offsets = range(max(start, 1), min(len(answer), MOST_EARLY))
+    return [end for end in offsets if answer[end].isspace() and not answer[end - 1].isspace()]
 
 
 def _ended_claims(text: str, judged_end: int, language: str) -> list[Claim]:
@@ -91,8 +95,7 @@ def judge_answer(
     statement: Statement, resources: Resources, single_claim: Claim | None = None
 ) -> list[Verdict]:
     """Return the verdicts on an answer in order, or on a single claim of an unfinished answer."""
-    settings = resources.settings.verification
-    models = VerificationModels(settings, resources.embedder, resources.entailment)
+    models = VerificationModels(resources.settings.verification, resources.embedder, resources.entailment)
     claims_by_id = None if single_claim is None else {statement.statement_id: [single_claim]}
     verified = verify([statement], models, given_claims=claims_by_id, must_answer=False)
     names = ("start", "end", "text", "verdict", "decided_by", "reason")

@@ -1,8 +1,7 @@
 """Base of all setting groups, and readers for files, the environment, the command line and locations.
 
-Locations of a corpus and of results are local folders, and addresses that fsspec can open. Addresses never
-contain credentials, which would reach logs, tables and messages. The library of each store reads them from
-the environment.
+Locations are local folders, or addresses that fsspec can open. Addresses never contain credentials, which
+would reach logs, tables and messages; the library of each store reads them from the environment.
 """
 
 import json
@@ -200,10 +199,12 @@ def local_folder(value: object) -> object:
 
 def output_folder(value: object) -> Path:
     """Return a folder for results, on disk or in an object store; refuse other addresses."""
-    if not isinstance(value, str):  # a `Path`, or the result of `stored_path`, whose class is not a `Path`
-        if not isinstance(value, Path) and store_of(cast("Path", value)) is None:
-            raise ValueError("name a folder or an address")
+    if isinstance(value, Path):
         return cast("Path", local_folder(value))
+    if not isinstance(value, str):
+        if store_of(cast("Path", value)) is None:
+            raise ValueError("name a folder or an address")
+        return cast("Path", value)  # the result of `stored_path`, whose class is not a `Path`
     scheme = value.partition(_SCHEME_END)[0].lower()
     if _SCHEME_END not in value or scheme in _LOCAL:
         return Path(cast("str", local_folder(value)))

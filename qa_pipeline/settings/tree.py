@@ -168,7 +168,7 @@ class Settings(BaseSettings):
     def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Fill in the defaults of `profile` and `llm.profile`; the values are not validated yet."""
         llm = with_server(values.get("llm"), LLMSettings.model_fields)  # refuses an unknown provider
-        # a caller may pass a validated LLMSettings instead of a mapping
+        # only its profile is used; a caller may pass a validated LLMSettings instead of a mapping
         model_profile = llm.get("profile") if isinstance(llm, dict) else getattr(llm, "profile", None)
         model_defaults = MODEL_PROFILES.get(str(model_profile), {})
         profile_defaults = PROFILES.get(str(values.get("profile", "embedded")), {})
@@ -178,9 +178,9 @@ class Settings(BaseSettings):
             chosen = filled.get(group, {})
             if not isinstance(chosen, dict):  # such as a validated group
                 continue
-            # the default revision belongs to the default model, not to a model of the user's choice
-            is_other_model = "revision" in group_defaults and "model" in chosen
-            if not is_other_model:
+            # defaults with a revision describe the default model, and do not fit a model that the user names
+            names_own_model = "revision" in group_defaults and "model" in chosen
+            if not names_own_model:
                 filled[group] = {**group_defaults, **chosen}
         return filled
 
@@ -251,7 +251,7 @@ def load_settings(**overrides: Any) -> Settings:
         settings = Settings(**overrides)
     except pydantic.ValidationError as error:
         raise SettingsError(base.explain(error)) from None
-    except UnreadableSourceError as error:
+    except UnreadableSourceError as error:  # such as a group in one variable, QA_PIPELINE_LLM={…, as bad JSON
         raise SettingsError(f"{error}; name one setting, such as {base.PREFIX}LLM__WORKERS=20") from None
     if settings.private:
         os.umask(PRIVATE_UMASK)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from qa_pipeline.errors import StorageError
-from qa_pipeline.storage.object_stores import ChangedMeanwhileError, store_of
+from qa_pipeline.storage.object_stores import ChangedMeanwhileError, ObjectStore, store_of
 
 _REWRITING = threading.Lock()
 
@@ -49,15 +49,8 @@ def prepare_folder(folder: Path) -> None:
     Raises a StorageError, also for a store without conditional writes, which protect from a second writer.
     """
     if remote := store_of(folder / f".{uuid.uuid4().hex}.tmp"):
-        store, name = remote
-        store.put_if(name, b"", None)
-        try:
-            store.ls(name.rpartition("/")[0])  # listing needs a right of its own
-            store.put_if(name, b"again", None)  # must be refused
-        except ChangedMeanwhileError:  # as required
+        if _refuses_overwriting(*remote):
             return
-        finally:
-            store.rm_file(name)
         raise StorageError(
             f"the store of {folder} ignores the condition If-None-Match and overwrites files, so two "
             f"processes could lose each other's work; use a store that supports it, such as S3 or SeaweedFS"
@@ -68,6 +61,19 @@ def prepare_folder(folder: Path) -> None:
             pass
     except OSError as error:
         raise _failed(f"write to {folder}", error) from error
+
+
+def _refuses_overwriting(store: ObjectStore, name: str) -> bool:
+    """Return True if a store refuses to write a new file over an existing file; `name` is deleted again."""
+    store.put_if(name, b"", version=None)  # None: only if the file does not exist
+    try:
+        store.ls(name.rpartition("/")[0])  # listing needs a right of its own
+        store.put_if(name, b"again", version=None)
+    except ChangedMeanwhileError:
+        return True
+    finally:
+        store.rm_file(name)
+    return False
 
 
 @contextmanager

@@ -100,7 +100,7 @@ class ObjectStore:
             options = {"mode": "create"}  # refused if the file exists
         try:
             self._call("pipe_file", path, content, **options)
-        except FileExistsError as error:
+        except FileExistsError as error:  # also another version; see `_translated`
             # equal content: an earlier try has written it, and its response was lost
             if self.read_version(path)[0] != content:
                 raise ChangedMeanwhileError(path) from error
@@ -112,16 +112,17 @@ class ObjectStore:
             raise self._translated(error, operation, path) from error
 
     def _translated(self, error: Exception, operation: str, path: Any) -> Exception:
-        """Return the error to raise: FileExistsError if a condition failed, a file error or StorageError."""
+        """Return FileExistsError for a failed condition, `error` for a missing file, or else StorageError."""
         code, status = _code_and_status(error)
         is_write = operation in _PUTS
         # S3 answers a conditional write with NoSuchKey if another process has deleted the file
         was_deleted = is_write and code == "NoSuchKey"
         if was_deleted or code == "PreconditionFailed" or status in (409, 412):  # conflict, precondition
             return FileExistsError(str(path))
-        # a write cannot miss a file, and a missing bucket is not a missing file
-        is_missing = isinstance(error, FileNotFoundError) and not is_write and code != "NoSuchBucket"
-        if is_missing or isinstance(error, FileExistsError | NotADirectoryError | IsADirectoryError):
+        if isinstance(error, FileExistsError | NotADirectoryError | IsADirectoryError):
+            return error
+        # a write cannot miss a file, and a missing bucket is a failure of the store
+        if isinstance(error, FileNotFoundError) and not is_write and code != "NoSuchBucket":
             return error
         address = f"{self.scheme}://{str(path).lstrip('/')}"
         verb = _VERBS.get(operation, "read")

@@ -83,11 +83,7 @@ def _numbers(reference: str) -> list[int]:
 
 
 def _looked_up(citation: Row, row: Row) -> Row:
-    """Return a citation with the `document`, `contexts`, `exists` and `quote_found` of `find_cited`.
-
-    A citation names a context by number, or a document of a context or of the annotation, or has a quote
-    alone.
-    """
+    """Return a citation with the `document`, `contexts`, `exists` and `quote_found` of `find_cited`."""
     context_documents = [context["document"] or "" for context in row["contexts"]]
     texts = [context["text"] for context in row["contexts"]]
     reference, quote = citation["reference"], citation["quote"]
@@ -97,7 +93,7 @@ def _looked_up(citation: Row, row: Row) -> Row:
     elif numbers := _numbers(reference):  # such as [3], the third context
         contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
         exists = len(contexts) == len(numbers)
-    else:  # the name of a document, which may be a shortened path
+    else:  # the name or shortened path of a document, of a context or of the annotation
         sources = [claim["source"] or "" for claim in row["true_claims"] or ()]
         annotated_documents = (row["relevant_documents"] or []) + sources
         known_names = [name for name in annotated_documents if references.is_same_path(reference, name)]

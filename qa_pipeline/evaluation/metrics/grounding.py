@@ -102,17 +102,13 @@ def _true_claims(row: Row) -> list[str]:
 
 
 def _find_claims(rows: list[Row], row_texts: list[list[Statement | None]], setup: Setup) -> list[Verified]:
-    """Verify the claims of each row; None if its texts have no statements.
-
-    The texts of a row are its true claims, each of one or more statements; or else its reference, of which
-    each statement is a claim.
-    """
+    """Verify the texts of each row: its true claims, or else its reference, whose statements are claims."""
     verified = iter(verify([*chain(*row_texts)], setup))  # the statements of each text
     claims_of_rows: list[Verified] = []
     for row, texts in zip(rows, row_texts, strict=True):
         # such as [[first, second], [third]] for two true claims, [[first, second, third]] for a reference
         statements_of_texts = [statements or [] for statements in islice(verified, len(texts))]
-        if texts and not any(statements_of_texts):
+        if texts and not any(statements_of_texts):  # the texts have no statements
             claims_of_rows.append(None)
         elif row["true_claims"] is None:
             claims_of_rows.append([_as_one([statement]) for statement in statements_of_texts[0]])
