@@ -24,15 +24,7 @@ from qa_pipeline.evaluation.summaries import (
     rounded,
     summarise,
 )
-from qa_pipeline.text.rendering import (
-    figure,
-    first_names,
-    plural,
-    render_markdown,
-    render_page,
-    shorten,
-    words,
-)
+from qa_pipeline.text.rendering import figure, first_names, plural, render_markdown, render_page, shorten
 
 FORMAT = 1
 """Version of the layout of `report.json`."""
@@ -45,6 +37,8 @@ _LONGEST_NAME, _MOST_NAMES = 80, 5
 """Characters of the name of a data set, and names in a title."""
 _MOST_LISTED = 4
 """Metrics that a sentence names."""
+MARKS = {"supported": "✓", "unsupported": "✗", "contradicted": "≠", "undecided": "?"}
+"""A sign for each verdict, so that the page is readable without colours."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +184,7 @@ def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
 def _why_unknown(metric: Document) -> str:
     """Return the input that all unknown rows lack, or else every missing input."""
     unknown, missing = metric["unknown"], metric["missing"]  # rows, and the rows that lack each input
-    why = [f"{plural(count, 'row')} without {words(name)}" for name, count in missing.items()]
+    why = [f"{plural(count, 'row')} without {name.replace('_', ' ')}" for name, count in missing.items()]
     for reason, count in zip(why, missing.values(), strict=True):
         if count == unknown:
             return reason
@@ -206,10 +200,6 @@ def with_bounds(metric: Document) -> str:
         return figure(metric["mean"])
     decimals = 3 if metric["high"] - metric["low"] < _NARROW else 2
     return f"{metric['mean']:.3f} ({metric['low']:.{decimals}f}–{metric['high']:.{decimals}f})"
-
-
-MARKS = {"supported": "✓", "unsupported": "✗", "contradicted": "≠", "undecided": "?"}
-"""A sign for each verdict, so that the page is readable without colours."""
 
 
 def markdown_report(document: Document, worst: pl.DataFrame, worst_by: str | None) -> str:

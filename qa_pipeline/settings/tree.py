@@ -42,6 +42,10 @@ from qa_pipeline.storage.object_stores import store_of
 
 ERRORS = "errors"
 """Name of the share of failed requests in alerts, next to the metrics."""
+MASK = "********"
+"""Replaces every secret, with a fixed length that does not reveal theirs."""
+_PASSWORD = re.compile(r"(?<=://)([^/:@\s]*):[^/@\s]*@")
+"""User and password of an address, such as `user:password@`; the group is the user, who is not masked."""
 
 
 class AlertSettings(base.Group):
@@ -256,12 +260,6 @@ def load_settings(**overrides: Any) -> Settings:
     if settings.private:
         os.umask(PRIVATE_UMASK)
     return settings
-
-
-MASK = "********"
-"""Replaces every secret, with a fixed length that does not reveal theirs."""
-_PASSWORD = re.compile(r"(?<=://)([^/:@\s]*):[^/@\s]*@")
-"""User and password of an address, such as `user:password@`; the group is the user, who is not masked."""
 
 
 def settings_in_force(overrides: Mapping[str, Any]) -> list[dict[str, Any]]:

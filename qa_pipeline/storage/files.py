@@ -38,7 +38,11 @@ def write_bytes(path: Path, content: bytes) -> None:
             except BaseException:
                 draft.unlink(missing_ok=True)
                 raise
-        _sync_folder(path.parent)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # so that the rename survives a power failure
+        finally:
+            os.close(folder)
     except OSError as error:
         raise _failed(f"write {path}", error) from error
 
@@ -222,15 +226,6 @@ def _write_synced(file: BinaryIO, content: bytes) -> None:
     file.write(content)
     file.flush()
     os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Sync the folder, so that a rename survives a power failure."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _failed(what: str, error: OSError) -> StorageError:

@@ -22,8 +22,7 @@ def write_table(path: Path, frame: pl.DataFrame, table: Table) -> None:
 
 def table_bytes(frame: pl.DataFrame, table: Table) -> bytes:
     """Return the Parquet file of a table, equal for equal frames; raises a TableError for a wrong schema."""
-    metadata = {"table": table.name, "schema_version": str(SCHEMA_VERSION)}
-    return _parquet(table.conform(frame), metadata)
+    return _parquet(table.conform(frame), {"table": table.name, "schema_version": str(SCHEMA_VERSION)})
 
 
 def read_table(path: Path, table: Table, columns: Sequence[str] | None = None) -> pl.DataFrame:

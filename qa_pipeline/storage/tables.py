@@ -38,7 +38,6 @@ PROVENANCE = pl.Struct(
     }
 )
 
-
 SCHEMA_VERSION = 17
 S, I32, I64, F64, B = pl.String(), pl.Int32(), pl.Int64(), pl.Float64(), pl.Boolean()
 BATCH = Column("batch", S, "Name of the document batch, also the Dagster partition key.")

@@ -12,13 +12,7 @@ from itertools import islice
 
 from qa_pipeline.curation.measures import HIGH, MIDDLE, WEIGHT_ACCURACY, WEIGHT_EXISTENCE, WEIGHT_GROUNDING
 from qa_pipeline.evaluation.metrics.base import RULES, STATEMENTS_VERSION, Row, Setup, metric, share, signal
-from qa_pipeline.evaluation.metrics.grounding import (
-    SCORES_DECIDE,
-    Verified,
-    by_contexts,
-    faithfulness,
-    verify,
-)
+from qa_pipeline.evaluation.metrics.grounding import SCORES_DECIDE, by_contexts, faithfulness, verify
 from qa_pipeline.text import references
 from qa_pipeline.verification.splitting import Claim, split_claims, with_references
 from qa_pipeline.verification.verify import Statement
@@ -158,7 +152,7 @@ def _assigned(row: Row) -> list[tuple[Row, list[Row]]]:
     return assigned
 
 
-def _support(cited: Row, statements: list[Row], verified_alone: list[Verified]) -> Row:
+def _support(cited: Row, statements: list[Row], verified_alone: list[list[Row] | None]) -> Row:
     """Return the best score of a citation, such as {"score": 0.9, "proves": [0, 2], "decided_by": "rules"}.
 
     The statements are verified against all contexts. `verified_alone` has each of them again, as a list with

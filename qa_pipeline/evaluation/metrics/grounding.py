@@ -170,9 +170,8 @@ def _scored(claim: Row, origin: Statement, setup: Setup, compare_figures: bool) 
     `origin` is the text of the claim with its contexts. If a step or a difference of words decides, the score
     is 1 for a supported claim, else 0.
     """
-    claim_reading, evidence = (
-        read(words or "", origin.language) for words in (claim["claim"], claim["quote"])
-    )
+    claim_reading = read(claim["claim"], origin.language)
+    evidence = read(claim["quote"] or "", origin.language)  # the best sentence for the claim
     others = [passage for index, passage in enumerate(origin.passages) if index != claim["context"]]
     second = _second_evidence(claim_reading, evidence, others)  # for the score of a pair of contexts
     scores = _scores(claim, claim_reading, evidence, second, setup)
@@ -189,7 +188,7 @@ def _scored(claim: Row, origin: Statement, setup: Setup, compare_figures: bool) 
     if decision["verdict"] != "undecided" and decision["decided_by"] not in SCORES_DECIDE:
         score = float(decision["verdict"] == "supported")
         scores = scores._replace(scored_by=decision["decided_by"], score=score, pair_score=score)
-    columns = {"score": scores.score, "pair_score": scores.pair_score, "scored_by": scores.scored_by}
+    columns: Row = {"score": scores.score, "pair_score": scores.pair_score, "scored_by": scores.scored_by}
     return claim | decision | columns
 
 

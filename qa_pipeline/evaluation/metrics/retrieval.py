@@ -39,6 +39,8 @@ _FAMILIES = {
     "ndcg": ("nDCG", "How near the order of the first {} passages is to the best one."),
 }
 """Name in ir-measures and meaning of each family of metrics with a depth."""
+Contexts = list[tuple[Row, list[str] | None]]
+"""The row of each context with its sentences; None if the context has no text, so that all is unknown."""
 
 
 def _ranking(row: Row) -> tuple[dict[str, int], list[str]] | None:
@@ -113,10 +115,6 @@ def find_relevant_sentences(rows: list[Row], setup: Setup) -> list[list[list[boo
     contexts = [(row, _sentences(context["text"], row)) for row in rows for context in row["contexts"]]
     flags = _similar(contexts, setup) if setup.judge is None else _judged(contexts, setup)
     return [[*islice(flags, len(row["contexts"]))] for row in rows]
-
-
-Contexts = list[tuple[Row, list[str] | None]]
-"""The row of each context with its sentences; None if the context has no text, so that all is unknown."""
 
 
 def _sentences(text: str | None, row: Row) -> list[str] | None:
