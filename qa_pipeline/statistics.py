@@ -82,7 +82,7 @@ class Sums:
         deviations[np.abs(deviations) <= _NO_SPREAD * (1 + np.abs(self.totals))] = 0
         groups = (self.counts > 0).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            # how far each mean moves without a group: by (total - mean * n) / the remaining rows; 0/0 of one
+            # without a group, a mean moves by (its total - mean * its rows) / the remaining rows, 0/0 if none
             moves = deviations / (self.counts.sum(axis=0) * (1 - self._group_shares))
             standard_errors: Floats = np.sqrt((moves**2).sum(axis=0) * (groups - 1) / groups)
         return standard_errors
@@ -126,8 +126,8 @@ def mean_bounds(sums: Sums, lowest: Floats, highest: Floats, confidence: float =
     """Return intervals of means of scores from `lowest` to `highest`; NaN below two groups.
 
     Each mean is treated as a share p of its range. Its score interval uses Student's t and the effective
-    number of trials of a yes or no, p(1-p) / error² (Korn and Graubard 1998). If the error is 0, each group
-    counts once. If `highest` is infinite, the interval comes from `t_bounds`, cut at `lowest`.
+    number of Bernoulli trials, p(1-p) / error² (Korn and Graubard 1998); if the error is 0, each group is a
+    trial. If `highest` is infinite, the interval comes from `t_bounds`, cut at `lowest`.
     """
     from scipy.stats import t
 
@@ -141,7 +141,7 @@ def mean_bounds(sums: Sums, lowest: Floats, highest: Floats, confidence: float =
         trials = np.where(has_spread, variances / errors**2, groups)
         quantiles = t.ppf((1 + confidence) / 2, sums.degrees_of_freedom)  # NaN below two groups
         share_low, share_high = wilson(shares, trials, quantiles)
-        low, high = lowest + ranges * share_low, lowest + ranges * share_high  # NaN if `ranges` is infinite
+        low, high = lowest + ranges * share_low, lowest + ranges * share_high  # inf or NaN if unbounded
     is_bounded = np.isfinite(highest)
     return np.where(is_bounded, low, np.maximum(t_low, lowest)), np.where(is_bounded, high, t_high)
 

@@ -182,7 +182,8 @@ def rows_of_side(
 def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: float) -> Fit:
     """Test the grid from strict to lax, and fit the laxest threshold that passes.
 
-    A failed test ends its sequence, whose error is lost. With sequences from 72 and 288 groups at 0.025 each:
+    A failed test ends all sequences begun and loses their error. With sequences from 72 and 288 groups,
+    each at 0.025:
         100 groups are tested at 0.025 and pass; 200 at 0.025 and fail, which ends the first sequence;
         250 are untested; 300 are tested at 0.025, the error of the second (at 0.05 if 200 had passed).
     """
@@ -192,7 +193,7 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
     # with fewer groups a threshold cannot pass
     testable = [candidate for candidate in candidates if candidate.groups >= first_groups[0]]
     passed, passed_error = None, 1 - confidence  # the whole error, until a test passes
-    tests, ended = 0, 0  # `ended` counts the sequences that a failed test has ended
+    tests, ended = 0, 0  # `ended` counts the sequences that failed tests have ended
     for candidate in testable:
         begun = sum(groups <= candidate.groups for groups in first_groups)
         if begun == ended:  # the next sequence begins with more groups
@@ -231,13 +232,13 @@ def decided_rows(rows: pl.DataFrame, side: SideName, threshold: float) -> Candid
 def _sequences(most_groups: int, target: float, error: float) -> tuple[list[int], float]:
     """Return the number of groups from which each sequence tests, and the error that each may cost.
 
-    In ([72, 288], 0.025) two sequences share the error 0.05, since `most_groups` is enough for the second.
+    In ([72, 288], 0.025) two sequences share the error 0.05.
     """
     first_groups, error_share = [trials_needed(target, 1 - error)], error  # without a wrong decision
     for count in range(2, _MOST_SEQUENCES + 1):
         fewest = trials_needed(target, 1 - error / count)
         growing = [fewest * _GROWTH**index for index in range(count)]
-        if growing[-1] <= most_groups:
+        if growing[-1] <= most_groups:  # the last sequence can begin
             first_groups, error_share = growing, error / count
     return first_groups, error_share
 

@@ -70,6 +70,7 @@ def corpus_sensor(
     versions = batch_versions(corpus, layout, batches.names)
     changed = {batch: version for batch, version in versions.items() if version != reports[batch].version}
     requested = _settled_versions(changed, context.cursor)
+    waiting = {batch: version for batch, version in changed.items() if batch not in requested}
     events, requests = [], []
     for batch, version in requested.items():
         events += report(batch, version)
@@ -94,7 +95,7 @@ def corpus_sensor(
             *([document_batches.build_delete_request(deleted)] if deleted else []),
         ],
         asset_events=events,
-        cursor=json.dumps({batch: changed[batch] for batch in changed if batch not in requested}),
+        cursor=json.dumps(waiting),
         skip_reason=None if requests else "; ".join([counts, *problems]),
     )
 

@@ -1,4 +1,4 @@
-"""An evaluation, block by block: the values of all metrics, and the laws that they keep."""
+"""An evaluation, block by block: the values of all metrics, and the laws of reproducibility they keep."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -135,7 +135,7 @@ def _statements(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def categorical_correctness(rows: pl.DataFrame, metrics: Sequence[Metric], setup: Setup) -> dict[str, float]:
-    """Return the share of rows that keep each law of a functor, and the least of the three as `score`.
+    """Return the share of rows that keep each law of reproducibility, and the least of the three as `score`.
 
     identity: a row that is read again as a row of a file has the same values and verdicts.
     composition: the rows at odd and at even positions, evaluated apart, have the values of the whole.

@@ -255,7 +255,7 @@ def load_settings(**overrides: Any) -> Settings:
         settings = Settings(**overrides)
     except pydantic.ValidationError as error:
         raise SettingsError(base.explain(error)) from None
-    except UnreadableSourceError as error:  # such as a group in one variable, QA_PIPELINE_LLM={…, as bad JSON
+    except UnreadableSourceError as error:  # such as broken JSON in QA_PIPELINE_LLM, for a whole group
         raise SettingsError(f"{error}; name one setting, such as {base.PREFIX}LLM__WORKERS=20") from None
     if settings.private:
         os.umask(PRIVATE_UMASK)

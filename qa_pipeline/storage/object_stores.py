@@ -100,7 +100,7 @@ class ObjectStore:
             options = {"mode": "create"}  # refused if the file exists
         try:
             self._call("pipe_file", path, content, **options)
-        except FileExistsError as error:  # also another version; see `_translated`
+        except FileExistsError as error:  # the condition failed; see `_translated`
             # equal content: an earlier try has written it, and its response was lost
             if self.read_version(path)[0] != content:
                 raise ChangedMeanwhileError(path) from error
@@ -112,7 +112,7 @@ class ObjectStore:
             raise self._translated(error, operation, path) from error
 
     def _translated(self, error: Exception, operation: str, path: Any) -> Exception:
-        """Return FileExistsError for a failed condition, `error` for a missing file, or else StorageError."""
+        """Return FileExistsError for a failed condition, `error` if it is about a file, or a StorageError."""
         code, status = _code_and_status(error)
         is_write = operation in _PUTS
         # S3 answers a conditional write with NoSuchKey if another process has deleted the file

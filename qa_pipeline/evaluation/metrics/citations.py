@@ -92,7 +92,7 @@ def _looked_up(citation: Row, row: Row) -> Row:
         annotated_documents = (row["relevant_documents"] or []) + sources
         known_names = [name for name in annotated_documents if references.is_same_path(reference, name)]
         is_cited = [references.is_same_path(reference, name) for name in context_documents]
-        contexts = [index for index, has_name in enumerate(is_cited) if has_name]
+        contexts = [index for index, is_match in enumerate(is_cited) if is_match]
         named_document = known_names[0] if known_names else reference
         exists = bool(contexts or known_names)
     quote_found = None
@@ -155,8 +155,8 @@ def _assigned(row: Row) -> list[tuple[Row, list[Row]]]:
 def _support(cited: Row, statements: list[Row], verified_alone: list[list[Row] | None]) -> Row:
     """Return the best score of a citation, such as {"score": 0.9, "proves": [0, 2], "decided_by": "rules"}.
 
-    The statements are verified against all contexts. `verified_alone` has each of them again, as a list with
-    it verified against the contexts of the citation alone, or None if these have no text.
+    The statements are verified against all contexts. `verified_alone` has for each statement a list of its
+    verification against the contexts of the citation alone; None if these have no text.
     """
     if not cited["exists"] or cited["quote_found"] is False:
         return {"score": 0.0, "proves": [], "decided_by": RULES}
