@@ -182,8 +182,7 @@ def rows_of_side(
 def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: float) -> Fit:
     """Test the grid from strict to lax, and fit the laxest threshold that passes.
 
-    A failed test ends all sequences begun and loses their error. With sequences from 72 and 288 groups,
-    each at 0.025:
+    A failed test ends all sequences that have begun. With sequences from 72 and 288 groups, each at 0.025:
         100 groups are tested at 0.025 and pass; 200 at 0.025 and fail, which ends the first sequence;
         250 are untested; 300 are tested at 0.025, the error of the second (at 0.05 if 200 had passed).
     """

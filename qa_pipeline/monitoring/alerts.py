@@ -215,7 +215,7 @@ def _compared(rows: pl.DataFrame, metric: str, reference: Floats) -> dict[str, A
 def _drift_message(row: dict[str, Any]) -> str:
     """Return a row of `DRIFT` as a sentence."""
     state = f"{row['metric']} on {row['day']}: {row['state']}"
-    if "differs" not in row:
+    if "differs" not in row:  # untested: a day of the reference, or too few rows
         return f"{state} ({row['rows']} rows)"
     change = f"mean {row['reference_mean']:.3f} to {row['mean']:.3f}, KS {row['ks']:.3f}"
     return f"{state}: {change}, p {row['p']:.2g}, {row['rows']} rows, decided by {row['decided_by']}"

@@ -168,7 +168,7 @@ def publish_folder(folder: Path, target: Path, last_name: str) -> None:
     for file in sorted(path for path in folder.rglob("*") if path.is_file() and path != last_file):
         store.put_file(str(file), f"{name}/{file.relative_to(folder).as_posix()}")
     try:
-        store.put_if(f"{name}/{last_name}", last_file.read_bytes(), None)
+        store.put_if(f"{name}/{last_name}", last_file.read_bytes(), version=None)
     except ChangedMeanwhileError as error:
         raise StorageError(f"{target} was changed by another command in the meantime; run again") from error
 
