@@ -190,7 +190,7 @@ def location_of(value: object) -> str:
     return f"{scheme}{_SCHEME_END}{path.rstrip('/')}"
 
 
-def local_folder(value: object) -> object:
+def local_folder(value: T) -> T:
     """Return a local folder unchanged, and refuse an address: its `Path` would be a folder named `s3:`."""
     if isinstance(value, str | Path) and _SCHEME.match(str(value)):
         raise ValueError(f"{value} is an address; name a local folder")
@@ -200,14 +200,14 @@ def local_folder(value: object) -> object:
 def output_folder(value: object) -> Path:
     """Return a folder for results, on disk or in an object store; refuse other addresses."""
     if isinstance(value, Path):
-        return cast("Path", local_folder(value))
+        return local_folder(value)
     if not isinstance(value, str):
         if store_of(cast("Path", value)) is None:
             raise ValueError("name a folder or an address")
         return cast("Path", value)  # the result of `stored_path`, whose class is not a `Path`
     scheme = value.partition(_SCHEME_END)[0].lower()
     if _SCHEME_END not in value or scheme in _LOCAL:
-        return Path(cast("str", local_folder(value)))
+        return Path(local_folder(value))
     if scheme not in STORES:
         raise ValueError(
             f"results are written to local folders and to {', '.join(STORES)} only, not to {scheme}://"
