@@ -48,7 +48,7 @@ def _unresolved(question: str, language: str) -> Token | None:
         ahead = words[index + 1 : index + 1 + _AHEAD]
         nearby = (*words[max(0, index - 1) : index], *ahead)  # with the word before it
         is_polite = index > 0 and question[word.start].isupper()  # the German "Sie"
-        is_article = word.folded in vocabulary.determiners and bool(ahead) and ahead[0].content  # "den bilen"
+        is_article = word.folded in vocabulary.articles and bool(ahead) and ahead[0].content  # "den bilen"
         is_impersonal = any(other.folded in pronouns.impersonal for other in nearby)  # "is it possible"
         if word.folded in pronouns.referring and not (is_polite or is_article or is_impersonal):
             return word

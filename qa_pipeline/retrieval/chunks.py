@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import TypedDict
 
 import polars as pl
@@ -77,6 +78,7 @@ class _Section:
     text: str
     start: int
     heading_end: int
+    """End of the heading line in `text`, which is kept with the next line; 0 if there is no next line."""
     language: str
     path: Path = ()
     path_tokens: int = 0
@@ -243,7 +245,8 @@ def _split_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[_
     section, text = draft.section, draft.text
     text_bound = bound - section.path_tokens
     text_tokens = max(draft.tokens - section.path_tokens, 1)
-    # text_bound * (text_bound / text_tokens): smaller by the factor by which the draft is too long
+    # `pack_section` adds up the tokens of sentences, and together they may have more. So the room is not
+    # text_bound, but smaller by the factor text_bound / text_tokens by which the draft is too long.
     room = max(int(_SAFE * text_bound**2 / text_tokens), 1)
     spans = pack_section(text, 0, section.language, counter.tokenizer, room)
     if len(spans) == 1:  # halve it, so that every attempt makes it shorter
@@ -254,19 +257,19 @@ def _split_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[_
 def _sections(rows: Sequence[ParsedDocumentRow]) -> Iterator[_Section]:
     """Yield all sections in order, without sections that have only a heading and subsections."""
     for number, row in enumerate(rows):
-        levels = [section["level"] for section in row["sections"]]
-        next_levels = [*levels[1:], 0]  # the last section lacks subsections
-        for section, next_level in zip(row["sections"], next_levels, strict=False):
-            has_subsections = next_level > section["level"]
+        for section, following in zip_longest(row["sections"], row["sections"][1:]):  # None after the last
+            has_subsections = following is not None and following["level"] > section["level"]
             start, end = section["start"], section["end"]
             text = row["text"][start:end]
-            # level 0 is text before any heading; otherwise the first line is the heading
-            heading, _, body = text.partition("\n") if section["level"] else ("", "", text)
+            has_heading = section["level"] > 0  # level 0 is text before any heading
+            heading, _, body = text.partition("\n") if has_heading else ("", "", text)
             is_only_heading = not body.strip()
-            if text.strip() and not (is_only_heading and has_subsections):
-                heading_end = 0 if is_only_heading else len(heading)  # 0: the heading is the text itself
-                path = tuple(section["heading_path"])
-                yield _Section(number, text, start, heading_end, row["language"], path)
+            if not text.strip() or (is_only_heading and has_subsections):
+                continue
+            # a heading without text below it is itself the text of the section
+            heading_end = 0 if is_only_heading else len(heading)
+            path = tuple(section["heading_path"])
+            yield _Section(number, text, start, heading_end, row["language"], path)
 
 
 def _with_short_paths(sections: Sequence[_Section], limit: int, counter: TokenCounter) -> list[_Section]:

@@ -118,30 +118,30 @@ def _split_segment(
     Parts end at blanks if possible. `token_starts` are the offsets of its tokens, relative to its start.
     """
     count = len(token_starts)
-    # the offset in `text` of each token (of the first, the segment's start), and the end of the segment
-    offsets = [segment.start, *(segment.start + start for start in token_starts[1:]), segment.end]
-    first = 0  # number of the first token of the next part; `cut` is the number of the token after it
-    while offsets[first] < segment.end:
+    # borders[n]: the offset in `text` where token n begins; the first and last are those of the segment
+    borders = [segment.start, *(segment.start + start for start in token_starts[1:]), segment.end]
+    first = 0  # number of the first token of a part
+    while first < count:
         remaining = count - first
-        parts = ceil(remaining / room)
-        cut = first + ceil(remaining / parts)
-        # move the cut back to a token after a blank, but leave at least half of the part
-        half = first + (cut - first) // 2
-        after_blanks = (n for n in range(cut, half, -1) if n == count or text[offsets[n] - 1].isspace())
-        cut = next(after_blanks, cut)
-        start, end = offsets[first], offsets[cut]
+        next_first = first + ceil(remaining / ceil(remaining / room))  # as if all parts were equal
+        if next_first < count:
+            # the next part begins at the last token after a blank, if this part keeps more than half
+            half = first + (next_first - first) // 2
+            after_blanks = (n for n in range(next_first, half, -1) if text[borders[n] - 1].isspace())
+            next_first = next(after_blanks, next_first)
+        start, end = borders[first], borders[next_first]
         end = start + len(text[start:end].rstrip())
         if start < end:
             yield replace(
                 segment,
                 start=start,
                 end=end,
-                tokens=cut - first,
+                tokens=next_first - first,
                 opens_block=segment.opens_block and first == 0,
                 is_heading=False,
                 continues_previous=first > 0,
             )
-        first = cut
+        first = next_first
 
 
 def _pack(segments: Sequence[_Segment], room: int) -> Iterator[Span]:
@@ -164,8 +164,8 @@ def _best_end(
 ) -> int:
     """Return the end of a span of segments from `first`, with at most `most` and nearly `aim` tokens.
 
-    The end is the number of the segment after the span; there is one, as more than `most` tokens remain.
-    `tokens_before` has the tokens before each segment.
+    The end is the number of the segment after the span. More than `most` tokens remain, in segments of at most
+    `most`. `tokens_before` has the tokens before each segment.
     """
 
     def rank(end: int) -> tuple[int, float]:
@@ -181,9 +181,9 @@ def _best_end(
         ]
         return len(list(takewhile(bool, conditions))), -abs(tokens - aim)
 
-    earliest = first + 1  # a span has at least a segment
-    latest = bisect_right(tokens_before, tokens_before[first] + most) - 1  # the last end within `most`
-    return max(range(earliest, max(latest, earliest) + 1), key=rank)
+    # the last end within `most`: at least first + 1, and before the end of all segments
+    latest = bisect_right(tokens_before, tokens_before[first] + most) - 1
+    return max(range(first + 1, latest + 1), key=rank)
 
 
 NEAR_DUPLICATE = "near_duplicate"

@@ -26,9 +26,9 @@ _LANGUAGES = tuple(dict.fromkeys((
 _NAMES = {name: code for code, vocabulary in LEXICONS.items() for name in vocabulary.names}
 _SEGMENT_LENGTH = 1200  # characters, after which a part ends whose language is identified separately
 _MOST_READ = 600  # characters read to identify a language
-_CERTAIN = 0.95  # minimum probability to contradict the expected language
+_CERTAIN = 0.95  # minimum probability to overrule a declared or expected language
 _LIKELY = 0.6  # minimum probability of a language; below it the language is only a guess
-_NEARBY = 0.9  # minimum probability among the languages with a lexicon, if all languages are unlikely
+_LIKELY_WITH_LEXICON = 0.9  # minimum probability among the languages with a lexicon, if all are unlikely
 _LIKELIER = 0.5  # minimum probability among these for a list of words: more than all others together
 _MOST_WORDS = 100  # distinct words, enough to identify a language
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -135,8 +135,8 @@ def _identify(text: str) -> tuple[str, float]:
     is_latin = sum(character < "\u0250" for character in letters) > len(letters) / 2
     if certainty < _LIKELY and is_latin:
         nearest, probability = _identifier(LANGUAGES).classify(text)
-        if probability >= _NEARBY:
-            return str(nearest), _LIKELY  # never certain enough to contradict
+        if probability >= _LIKELY_WITH_LEXICON:
+            return str(nearest), _LIKELY  # not certain enough to overrule a declared language
     return str(language), float(certainty)
 
 

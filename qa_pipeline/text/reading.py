@@ -140,19 +140,19 @@ def _figures(text: str, language: str) -> Iterator[str]:
         folded = word.casefold()
         before = words[index - 1] if index else ""
         after = words[index + 1] if index + 1 < len(words) else ""
-        if folded in vocabulary.numbers and before.casefold() in vocabulary.articles:
+        if folded in vocabulary.numbers and before.casefold() in vocabulary.determiners:
             continue  # "all three" refers to named items and does not state a number
         if folded in months and (before[:1].isdigit() or after[:1].isdigit()):
             yield str(months[folded])  # "3 May 2024" has the figures of "2024-05-03"
             continue
-        parts = _PARTS.split(_COUNTED.sub(r"\1", word))  # "2024-05-03" has three, "5-person" only "5"
+        parts = _PARTS.split(_COUNTED.sub(r"\1", word))  # three in "2024-05-03", only "5" in "5-person"
         numbers = [number for part in parts if (number := number_value(part, language)) is not None]
-        if len(numbers) == len(parts):  # a number, range or date
+        if len(numbers) == len(parts):  # such as a date, a range or "three"
             is_date = len(parts) == 3  # its "05" is the figure 5
             for number in numbers:
                 if number != "1":  # another text may write it as the article "one"
                     yield number.lstrip("0") if is_date else number
-        elif is_identifier(word) and not word.isalpha():
+        elif is_identifier(word) and not word.isalpha():  # such as "B-52", but not "WHO"
             yield word
 
 

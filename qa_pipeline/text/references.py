@@ -24,7 +24,7 @@ SOURCE_MARK = re.compile(rf"\[\s*{_SOURCE}\s*:\s*([^\[\]\n]{{1,1000}})\]", re.IG
 NUMBER_MARK = re.compile(r"\[\s*\^?[cC]?\d{1,3}(?:\s*[,;–-]\s*[cC]?\d{1,3})*\s*\]")
 """A numbered citation such as [3], [c3] or [1, 2]. The row of the pair maps numbers to sources."""
 FOUND_BY_SEARCH = "found_by_search"
-"""Reason of an imported pair without citations, and of its claims. Passages are retrieved for them."""
+"""Reason of an imported pair without citations, and status of its claims: a search finds their passages."""
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _PREFIX = re.compile(rf"^\s*\[?\s*(?:{_SOURCE}\s*:)?\s*(.*?)\s*\]?\s*$", re.IGNORECASE | re.DOTALL)
@@ -128,7 +128,7 @@ class Sources:
         parsed_ids_by_hash = dict(parsed.select("content_sha256", "document_id").iter_rows())
         for row in typed_rows(documents, DocumentRow):
             document_id, path = row["document_id"], normalise_path(row["path"])
-            if row["status"] == "duplicate":  # its path and address name the parsed document with its content
+            if row["status"] == "duplicate":  # its path and address lead to the parsed file of equal content
                 document_id = parsed_ids_by_hash.get(row["content_sha256"] or "", document_id)
             else:
                 self._documents[document_id] = _Document(

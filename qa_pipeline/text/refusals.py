@@ -42,22 +42,21 @@ def coverage_of(answer: str, stated: str | None) -> str:
 def _refuses(text: str, language: str) -> bool:
     """Return True if a clause refuses in the language, and every other clause is a courtesy."""
     words = LEXICONS[language].refusing
+    denial_parts = (words.documents, words.denials, words.mentioning)  # "the sources", "do not", "mention"
     clause_break = re.compile(rf"[,\s]+(?:{'|'.join(words.breaks)})(?=[\s,])")  # such as ", but"
     clauses = [part for sentence in _SENTENCE_ENDS.split(text) for part in clause_break.split(sentence)]
     refused = False
     for clause in filter(None, (clause.strip(" ,.()") for clause in clauses)):
-        # such as "the sources do not mention it"
-        denies_mention = all(
-            _begins(clause, beginnings) for beginnings in (words.documents, words.denials, words.mentioning)
-        )
-        if denies_mention or clause in words.alone or _begins(clause, words.phrases):
+        denies_mention = all(_contains_beginning(clause, beginnings) for beginnings in denial_parts)
+        is_phrase = clause in words.whole_clauses or _contains_beginning(clause, words.phrases)
+        if denies_mention or is_phrase:
             refused = True
         elif not clause.startswith(tuple(words.courtesies)):
             return False
     return refused
 
 
-def _begins(clause: str, beginnings: Iterable[str]) -> bool:
+def _contains_beginning(clause: str, beginnings: Iterable[str]) -> bool:
     """Return True if a word or phrase in the clause starts with any of the beginnings."""
     padded = f" {clause}"
     return any(f" {beginning}" in padded for beginning in beginnings)

@@ -141,11 +141,13 @@ def _full_stop_ends(
         is_day = next_lower in months and len(token) <= 2  # German "am 3. Mai"
         return not (is_enumerator or is_ordinal or is_day)
     begins_month = len(next_lower) > 2 and any(month.startswith(next_lower) for month in months)
-    if _ORDINAL.fullmatch(token) and begins_month:  # "on 23rd. May" and "23rd. May 1930" are dates
-        follows_opener = before.lower() in conventions.openers  # such as "on" and "the"
-        return not (follows_opener or _YEAR.match(text, next_start + len(next_word)))
-    is_monarch = _ROMAN.fullmatch(token) and before[:1].isupper() and next_word[:1].isupper()
-    return next_opens or not is_monarch  # "Karl X. Gustav"
+    if _ORDINAL.fullmatch(token) and begins_month:
+        follows_preposition = before.lower() in conventions.openers  # "on 23rd. May": "on" is an opener too
+        has_year = _YEAR.match(text, next_start + len(next_word)) is not None  # "23rd. May 1930"
+        return not (follows_preposition or has_year)
+    is_numeral = _ROMAN.fullmatch(token) is not None and before[:1].isupper()  # of a monarch: "Karl X"
+    continues_name = next_word[:1].isupper() and not next_opens  # "Karl X. Gustav"
+    return not (is_numeral and continues_name)
 
 
 def _abbreviation_ends(
@@ -153,22 +155,23 @@ def _abbreviation_ends(
 ) -> bool | None:
     """Return True if the stop after an abbreviation ends the sentence, or None after another token.
 
-    In "z. B. Der", the token is "B" and the token `before` it "z.". The next word begins at `next_start`, and
-    `next_opens` is True, since "Der" often opens a sentence.
+    In "z. B. Der", the token is "B" and the token `before` it "z.". The next word begins at `next_start`, not
+    in lower case, and `next_opens` is True, since "Der" often opens a sentence.
     """
     forms = {token.lower(), token.lower().rpartition(".-")[2]}  # "dipl.-ing" and "ing"
     if before.endswith("."):  # "z. B" is "z.b"
         forms.add(f"{before}{token}".lower())
-    is_numbering = not forms.isdisjoint(conventions.before_number)  # a word before a number: "Nr"
-    follows_title = is_numbering and before[:-1].lower() in conventions.never_final  # a title: "Hon. Sec."
-    if forms & conventions.never_final or follows_title:  # "Dr. Lee"
+    is_numbering = not forms.isdisjoint(conventions.before_number)  # a word before a number: "Nr", "Sec"
+    # in "Hon. Sec. Lee", "Sec" is part of a title
+    is_title = is_numbering and before[:-1].lower() in conventions.never_final
+    if forms & conventions.never_final or is_title:  # "Dr. Lee"
         return False
-    is_short_name = token[:1].isupper() and len(token) < 5
-    if is_short_name and _NUMBERING.match(text, next_start):  # "Reg. No. 44"
+    may_be_shortened = token[:1].isupper() and len(token) < 5  # "Reg" in "Reg. No. 44"
+    if may_be_shortened and _NUMBERING.match(text, next_start):
         return False
     if is_numbering and _NUMBER_LIKE.match(text, next_start):  # "Nr. 5"
         return next_opens
-    if forms & conventions.closing:  # "etc."
+    if forms & conventions.closing:  # "etc. The", and "etc. Berlin" if only names have a capital
         return next_opens or conventions.capital_opens
     is_initial = len(token) == 1 and token.isalpha()
     may_end = is_initial or _ACRONYM.fullmatch(token) or forms & conventions.often_final  # "J", "U.S", "Inc"
@@ -193,25 +196,28 @@ def units(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def blocks(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Yield code blocks, and runs of lines between blank lines. The flag is True for code."""
+    """Yield code blocks, and runs of lines between blank lines. The flag is True for code.
+
+    An opening fence that is never closed is a code block of one line.
+    """
     lines = line_spans(text)
     may_have_fences = "```" in text or "~~~" in text
     unclosed: dict[str, int] = {}
     pending_start, index = 0, 0  # start of the lines that were not yielded yet, and index of the current line
     while index < len(lines):
         start, end = lines[index]
-        fence = _FENCE.match(text, start, end) if may_have_fences else None
-        closing = _closing_fence(text, lines, index, fence[1], unclosed) if fence else None
-        last = index if closing is None else closing  # a fence that stays open is only its own line
         is_blank = not text[start:end].strip()
+        fence = _FENCE.match(text, start, end) if may_have_fences else None
+        if fence:
+            index = _last_code_line(text, lines, index, fence[1], unclosed)
+            end = lines[index][1]
         if fence or is_blank:  # ends the block before it
             if pending_start < start:
                 yield pending_start, start, False
-            block_end = lines[last][1]
             if fence:
-                yield start, block_end, True
-            pending_start = block_end
-        index = last + 1
+                yield start, end, True
+            pending_start = end
+        index += 1
     if pending_start < len(text):
         yield pending_start, len(text), False
 
@@ -222,50 +228,44 @@ def line_spans(text: str) -> list[tuple[int, int]]:
     return list(zip(starts, [*starts[1:], len(text)], strict=True))
 
 
-def _closing_fence(
+def _last_code_line(
     text: str, lines: list[tuple[int, int]], index: int, mark: str, unclosed: dict[str, int]
-) -> int | None:
-    """Return the index of the line that closes the fence `mark` of the line at `index`, or None.
+) -> int:
+    """Return the index of the line that closes the fence `mark` of the line at `index`, or else `index`.
 
-    `unclosed` has the length of the shortest fence that is known to stay open, by its sign. Without it a text
-    of open fences would be read to its end for each of them.
+    `unclosed` gets the length of a fence without such a line, by its sign, so that equal or longer fences
+    below it are not searched for again.
     """
-    if len(mark) >= unclosed.get(mark[0], len(text) + 1):
-        return None  # a line that closes this fence would have closed the shorter one
+    shortest = unclosed.get(mark[0])
+    if shortest is not None and len(mark) >= shortest:
+        return index  # a later line that closes "````" would also have closed the earlier "```"
     for later in range(index + 1, len(lines)):
         line = text[slice(*lines[later])].strip()
         if len(line) >= len(mark) and line == mark[0] * len(line):
             return later
     unclosed[mark[0]] = len(mark)
-    return None
+    return index
 
 
 def paragraphs_and_items(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
-    r"""Yield a block's paragraphs, items and rows. The flag is True for a heading or row, a single sentence.
+    r"""Yield the paragraphs, items, headings and rows of a block. The flag is True for a heading or row.
 
     "A line\nand more\n- item\n| a | b |" has the spans of "A line\nand more\n", "- item\n" and "| a | b |".
     """
-    if text.find("\n", start, end) in (-1, end - 1):  # a single line
-        yield start, end, _is_single_sentence(text, start, end)
-        return
-    lines = [(start + low, start + high) for low, high in line_spans(text[start:end])]
-    filled = [span for span in lines if text[slice(*span)].strip()]
-    are_fields = len(filled) > 1 and all(_KEY_VALUE.match(text, *span) for span in filled)  # "key: value"
+    # without the empty span after the last line end
+    lines = [(start + low, start + high) for low, high in line_spans(text[start:end]) if low < high]
+    are_fields = len(lines) > 1 and all(_KEY_VALUE.match(text, *line) for line in lines)  # "key: value"
     pending_start = start  # start of the lines that were not yielded yet
-    for line_start, line_end in filled:
-        is_single_sentence = _is_single_sentence(text, line_start, line_end)
+    for line_start, line_end in lines:
+        is_heading = _HEADING.match(text, line_start, line_end) is not None
+        is_heading_or_row = is_heading or text.find(" | ", line_start, line_end) >= 0
         is_item = _ITEM.match(text, line_start, line_end) or _QUOTE.match(text, line_start, line_end)
-        if is_single_sentence or is_item or are_fields:  # the line begins a span
+        if is_heading_or_row or is_item or are_fields:  # the line ends the span of the lines before it
             if pending_start < line_start:
                 yield pending_start, line_start, False
             pending_start = line_start
-        if is_single_sentence:
+        if is_heading_or_row:  # the line is itself a span, a single sentence
             yield line_start, line_end, True
             pending_start = line_end
     if pending_start < end:
         yield pending_start, end, False
-
-
-def _is_single_sentence(text: str, start: int, end: int) -> bool:
-    """Return True if a line is a heading or a table row, which is never split."""
-    return _HEADING.match(text, start, end) is not None or text.find(" | ", start, end) >= 0

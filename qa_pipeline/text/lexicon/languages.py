@@ -39,7 +39,7 @@ class Proof(_Table):
     connectives: Words
     scope: Words
     asking: Words
-    degree: Words
+    how_words: Words
     pronouns: Words
     impersonal: Words
     reporting: Words
@@ -48,7 +48,7 @@ class Proof(_Table):
     demonstratives: Words
     voiding: Words
     revoking: Words
-    articles: Words
+    determiners: Words  # also "all", "this", "my" and "which"
     who: Words
     yes: Words
     no: Words
@@ -63,13 +63,13 @@ class Proof(_Table):
 class Conventions(_Table):
     """Words and abbreviations for finding the ends of sentences."""
 
-    never_final: frozenset[str]
-    often_final: frozenset[str]
-    closing: frozenset[str]
-    before_number: frozenset[str]
-    openers: frozenset[str]
-    ordinal_leads: frozenset[str]
-    capital_opens: bool
+    never_final: frozenset[str]  # "dr": a sentence never ends after it
+    often_final: frozenset[str]  # "inc": a sentence ends after it if the next word is an opener
+    closing: frozenset[str]  # "etc": ends a list, and usually its sentence
+    before_number: frozenset[str]  # "nr": belongs to the number after it
+    openers: frozenset[str]  # "the", "on": often open a sentence, and are no names
+    ordinal_leads: frozenset[str]  # "der": may precede an ordinal number, as in German "der 2. Versuch"
+    capital_opens: bool  # True if any capital after "etc." opens a sentence; False if all nouns have one
 
 
 class Layout(_Table):
@@ -94,7 +94,7 @@ class Refusing(_Table):
     denials: Words
     mentioning: Words
     phrases: Words
-    alone: Words
+    whole_clauses: Words
     courtesies: Words
     breaks: Words
 
@@ -120,7 +120,7 @@ class Lexicon(_Table):
     prepositions: Words
     infinitive_marks: Words
     finite_verbs: Words
-    determiners: Words
+    articles: Words
     definite: Words
     indefinite: Words
     joiners: Words

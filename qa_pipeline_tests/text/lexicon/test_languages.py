@@ -56,7 +56,7 @@ def test_a_list_that_nobody_knows_is_refused() -> None:
 def test_a_negation_restricts_and_is_no_article_and_conditions_restrict(language: str) -> None:
     known = lexicon(language)
     assert known.code == language
-    assert known.negations.isdisjoint(known.determiners)
+    assert known.negations.isdisjoint(known.articles)
     assert known.not_word in known.negations & known.proof.scope
     assert known.proof.conditions <= known.proof.scope
 
