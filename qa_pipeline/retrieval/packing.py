@@ -164,13 +164,13 @@ def _best_end(
 ) -> int:
     """Return the end of a span of segments from `first`, with at most `most` and nearly `aim` tokens.
 
-    The end is the number of the segment after the span. More than `most` tokens remain, in segments of at most
-    `most`. `tokens_before` has the tokens before each segment.
+    The end is the number of the segment after the span. More than `most` tokens remain, and each segment has
+    at most `most`. `tokens_before` has the tokens before each segment.
     """
 
     def rank(end: int) -> tuple[int, float]:
         """Return how many conditions a cut meets before the first unmet, and minus its distance to `aim`."""
-        previous, following = segments[end - 1], segments[end]
+        previous, following = segments[end - 1], segments[end]  # exists, as more than `most` tokens remain
         tokens = tokens_before[end] - tokens_before[first]
         conditions = [  # the most important first
             not previous.is_heading,
@@ -181,7 +181,7 @@ def _best_end(
         ]
         return len(list(takewhile(bool, conditions))), -abs(tokens - aim)
 
-    # the last end within `most`: at least first + 1, and before the end of all segments
+    # the last end within `most`: at least first + 1, since no segment alone exceeds `most`
     latest = bisect_right(tokens_before, tokens_before[first] + most) - 1
     return max(range(first + 1, latest + 1), key=rank)
 

@@ -278,17 +278,19 @@ def _judged(kind: str, pair: ProvedPairRow, answer: str, answer_ids: Sequence[st
 
 
 def cut_short(pair: ProvedPairRow) -> str:
-    """Return the beginning of an answer that only repeats its question, or ""."""
+    """Return the words of an answer before the first that its question lacks, or "" if that is no cut.
+
+    For "When was X built?" and "X was built in 1990." they are "X was built in".
+    """
     question = tokenize(pair["question"], pair["language"])
-    # a yes-or-no question is answered by its own words; "what" may follow a preposition, as in "In what …"
+    # "What …" or "In what …"; a yes-or-no question is left out, as its own words may answer it
     if not {word.folded for word in question[:2]} & lexicon(pair["language"]).question_openers:
         return ""
     asked_stems = {word.stem for word in question}
     answer = tokenize(pair["answer"], pair["language"])
     is_new = [word.negative or (word.content and word.stem not in asked_stems) for word in answer]
     first_new = is_new.index(True) if True in is_new else 0  # if all words are repeated, the result is ""
-    beginning = answer[:first_new]
-    return pair["answer"][: beginning[-1].end] if len(beginning) >= _FEWEST_KEPT else ""
+    return pair["answer"][: answer[first_new - 1].end] if first_new >= _FEWEST_KEPT else ""
 
 
 def canary_rates(canaries: pl.DataFrame, by: Sequence[str] = ("asks", "expected", "kind")) -> pl.DataFrame:

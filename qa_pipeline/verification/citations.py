@@ -42,32 +42,32 @@ def cite_claims(
 ) -> list[ClaimCitations]:
     """Resolve the citations of each claim of a pair. `texts` has the text of each chunk.
 
-    A claim with its own source marks cites only these. Other claims cite all sources of the pair. Citations
-    with a quote count for every claim, and citations without a quote for every claim without marks.
+    A claim with source marks has the chunks of its marks. Other claims have all chunks that the pair cites or
+    uses. Quotes are for the whole answer: if the pair also quotes [2], the claim "It is blue [1]." has the
+    chunks of [1], but its status shows if [2] is unknown or lacks the quote.
     """
     resolutions = [_resolve_stored(citation, pair, sources) for citation in pair["citations"]]
     stored = list(zip(pair["citations"], resolutions, strict=True))
-    by_number = {citation["number"]: resolution for citation, resolution in stored}  # None: without a number
-    quoted = [
-        (quote, resolution) for citation, resolution in stored if (quote := citation["quote"]) is not None
-    ]
-    resolved_ids = chain.from_iterable(resolution.chunk_ids for resolution in resolutions)
-    pair_chunk_ids = tuple(
-        dict.fromkeys(chunk_id for chunk_id in (*resolved_ids, *pair["used_chunk_ids"]) if chunk_id in texts)
-    )
+    by_number = {number: target for citation, target in stored if (number := citation["number"]) is not None}
+    quoted = [(quote, target) for citation, target in stored if (quote := citation["quote"]) is not None]
+    stored_ids = chain(_chunk_ids_of(resolutions), pair["used_chunk_ids"])
+    pair_chunk_ids = tuple(dict.fromkeys(chunk_id for chunk_id in stored_ids if chunk_id in texts))
     cited = []
     for claim in claims:
         by_mark = [_resolve_mark(reference, pair, sources, by_number) for reference in claim.references]
         marked = list(chain.from_iterable(by_mark))  # the resolutions of the claim's own marks, if any
-        claim_resolutions = [*marked, *(resolution for _, resolution in quoted)] if marked else resolutions
-        marked_ids = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in marked))
-        chunk_ids = tuple(marked_ids) if marked else pair_chunk_ids
+        checked = [*marked, *(resolution for _, resolution in quoted)] if marked else resolutions
+        chunk_ids = _chunk_ids_of(marked) if marked else pair_chunk_ids
         quotes = tuple(  # a quote of an unknown source is searched for in all chunks of the claim
             _check_quote(quote, resolution.chunk_ids or chunk_ids, chunk_ids, texts)
             for quote, resolution in quoted
         )
-        cited.append(_claim_citations(claim_resolutions, chunk_ids, quotes))
+        cited.append(_claim_citations(checked, chunk_ids, quotes))
     return cited
+
+
+def _chunk_ids_of(resolutions: Sequence[Resolution]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in resolutions)))
 
 
 def _resolve_stored(citation: CitationStruct, pair: DraftedPairRow, sources: Sources) -> Resolution:
@@ -83,7 +83,7 @@ def _resolve_stored(citation: CitationStruct, pair: DraftedPairRow, sources: Sou
 
 
 def _resolve_mark(
-    reference: str, pair: DraftedPairRow, sources: Sources, by_number: Mapping[int | None, Resolution]
+    reference: str, pair: DraftedPairRow, sources: Sources, by_number: Mapping[int, Resolution]
 ) -> list[Resolution]:
     """Resolve the citations that a mark in the answer names, except numbers that the pair lacks."""
     if NUMBER_MARK.fullmatch(reference):
@@ -123,7 +123,7 @@ def _claim_citations(
 ) -> ClaimCitations:
     """Return the citations of a claim. Their status is the first problem of resolutions or quotes, if any."""
     unresolved = [resolution for resolution in resolutions if not resolution.resolved]
-    quote_kinds = {quote["kind"] for quote in quotes}
+    quote_kinds = {quote["kind"] for quote in quotes}  # as in `_check_quote`
     reason: str | None = None
     if unresolved:
         status, reason = "unresolved", _REASONS[unresolved[0].kind]
@@ -131,7 +131,7 @@ def _claim_citations(
         status = "uncited"
     elif "missing" in quote_kinds:
         status = "quote_not_found"
-    else:
+    else:  # "misplaced": found in the chunk of another citation
         status = "quote_repaired" if "misplaced" in quote_kinds else "resolved"
         if any(resolution.kind == _SECTION_NOT_FOUND for resolution in resolutions):
             reason = _SECTION_NOT_FOUND  # the whole document is cited

@@ -74,10 +74,10 @@ def find_claims(
     Raises:
         SettingsError: the embedding model returns vectors without a direction.
     """
-    index, references = SourceIndex(sources_of(documents, chunks)), Sources(documents, chunks)
+    index, sources = SourceIndex(sources_of(documents, chunks)), Sources(documents, chunks)
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
     answers = [
-        _split_and_cite(pair, (model_claims or {}).get(pair["pair_id"]), index, references)
+        _split_and_cite(pair, (model_claims or {}).get(pair["pair_id"]), index, sources)
         for pair in typed_rows(answered, DraftedPairRow)
     ]
     progress = notify if entailment is None else records.no_progress  # only the slower count is shown
@@ -86,17 +86,17 @@ def find_claims(
 
 
 def _split_and_cite(
-    pair: DraftedPairRow, model_claims: Sequence[Claim] | None, index: SourceIndex, references: Sources
+    pair: DraftedPairRow, model_claims: Sequence[Claim] | None, index: SourceIndex, sources: Sources
 ) -> Answered:
     """Return a pair with its claims and citations, or with retrieved chunks if the pair has no citations."""
     language = pair["language"]
     claims = model_claims or split_claims(pair["answer"], language)
-    citations = cite_claims(pair, claims, references, index.texts)
+    citations = cite_claims(pair, claims, sources, index.texts)
     for number, claim in enumerate(claims):
         if not pair["citations"] and citations[number].status == "uncited":
             query_stems = [*read(claim.text, language).stems, *read(pair["question"], language).stems]
             nearest_ids = tuple(index.best_chunks(query_stems, _SEARCHED_CHUNKS))
-            citations[number] = ClaimCitations(FOUND_BY_SEARCH, None, nearest_ids)
+            citations[number] = ClaimCitations(status=FOUND_BY_SEARCH, reason=None, chunk_ids=nearest_ids)
     return Answered(pair, claims, citations)
 
 
@@ -111,7 +111,8 @@ def compare_claims(
 ) -> pl.DataFrame:
     """Compare every claim with its cited sources and return the claims table.
 
-    With `must_answer`, a unit proves a claim only if it answers the question. For a fragment it always must.
+    With `must_answer`, a unit proves a claim only if it answers the question. This always applies to a
+    fragment, such as "8 kW".
     """
     vectors = None if embedder is None else ChunkVectors(embeddings, index.texts, embedder)
     rows: list[ClaimColumns] = []
@@ -132,21 +133,22 @@ def _compare_answer(answered: Answered, index: SourceIndex, must_answer: bool) -
     context = Context(question, read(row["answer"], language), must_answer=must_answer)
     other_language = in_other_language(row["answer"], language)
     for position, (claim, citations) in enumerate(zip(answered.claims, answered.cited, strict=True)):
-        wording = read(claim.stated, language)
+        wording = read(claim.wording, language)
         fragment = is_fragment(claim.text, len(wording.stem_set))
-        proof = prove(wording.written, fragment, context, index, citations.chunk_ids)
-        if other_language is not None:  # the rules read it by the words of the wrong language
+        proof = prove(claim.wording, fragment, context, index, citations.chunk_ids)
+        if other_language is not None:  # neither proved nor denied, as the rules used the wrong word lists
             proof = Proof(proof.unit, doubts=(f"the answer is in another language ({other_language})",))
-        # best first: units that share most words with claim and question, then the shortest
+        # first the units that share most words with the claim or question, then the shortest
         topic = wording.stem_set | question.stem_set
-        best_units = sorted(
+        units_by_topic = sorted(
             chain.from_iterable(index.units(chunk_id) for chunk_id in citations.chunk_ids),
             key=lambda unit: (-len(topic & unit.reading.stem_set), len(unit.text)),
         )
-        best_chunk_ids = list(dict.fromkeys([*(unit.chunk_id for unit in best_units), *citations.chunk_ids]))
-        # without proof or denial, the evidence is the unit that shares most words with the claim alone
+        unit_chunk_ids = [unit.chunk_id for unit in units_by_topic]
+        best_chunk_ids = list(dict.fromkeys([*unit_chunk_ids, *citations.chunk_ids]))
+        # without proof or denial, evidence is the first of these that shares most words with the claim itself
         evidence = proof.unit or max(
-            best_units, key=lambda unit: len(wording.stem_set & unit.reading.stem_set), default=None
+            units_by_topic, key=lambda unit: len(wording.stem_set & unit.reading.stem_set), default=None
         )
         rewording = () if claim.self_contained is None else (claim.self_contained,)
         identity = (row["pair_id"], claim.start, claim.end, claim.text, *rewording)
@@ -169,7 +171,7 @@ def _compare_answer(answered: Answered, index: SourceIndex, must_answer: bool) -
             "candidate_chunk_ids": best_chunk_ids[:_MOST_CANDIDATE_CHUNKS],
         }
         needs_question = fragment and claim.self_contained is None
-        text_to_embed = f"{row['question']} {claim.stated}" if needs_question else claim.stated
+        text_to_embed = f"{row['question']} {claim.wording}" if needs_question else claim.wording
         yield _Compared(columns, text_to_embed, best_chunk_ids)
 
 
@@ -191,20 +193,20 @@ def _add_cosines(
 def _evidence_columns(
     claim: Reading, proof: Proof, evidence: Unit | None, index: SourceIndex
 ) -> ClaimColumns:
-    """Return the columns about the evidence of a claim: its location, scores, proof, doubts and denial."""
-    if evidence is None:
+    """Return the evidence columns of a claim. Without a unit of proof, `evidence` is the nearest unit."""
+    if evidence is None:  # the cited chunks have no units
         return {"unproved": list(proof.doubts)}
     source = index.sources[evidence.chunk_id]
     headings = read("\n".join(source.headings), source.language)
     denied = [] if proof.denial is None else [f"{proof.denial.reason}: {proof.denial.words}"]
     location = source.evidence(evidence.start, evidence.end)  # columns such as "page" and "quote"
+    lacks_figures = bool(missing_figures(claim, [evidence.reading, headings]))
     return {
         "token_recall": recall(claim.stem_set, evidence.reading.stem_set | headings.stem_set),
         "proved_by": "quotation" if proof.is_proved else None,
         "unproved": list(proof.doubts),
         "denied": denied,
-        # a number or identifier of the claim is neither in the evidence nor above it
-        "scope_differs": bool(missing_figures(claim, [evidence.reading, headings])),
+        "scope_differs": lacks_figures,
         "evidence_doubt": source.doubt(evidence.start, evidence.end),
         **{f"evidence_{name}": value for name, value in location.items()},
     }
@@ -247,11 +249,8 @@ def _windows(claim: str, passages: Sequence[str], model: EntailmentModel) -> lis
     if room < _LEAST_ROOM * model.most_tokens or not claim.strip():
         return []
     size = min(room, _WINDOW_TOKENS)
-    return [
-        (window, claim)
-        for passage in passages
-        for window in model.windows(passage, size, min(_OVERLAP, size // 4))
-    ]
+    windows = (model.windows(passage, size, min(_OVERLAP, size // 4)) for passage in passages)
+    return [(window, claim) for window in chain.from_iterable(windows)]
 
 
 def _largest(scores: Sequence[Scores]) -> KnownScores:

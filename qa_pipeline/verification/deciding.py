@@ -49,7 +49,7 @@ Rule = tuple[pl.Expr, pl.Expr]
 def _outcome(
     verdict: str, decided_by: str, reason: str | pl.Expr | None, detail: pl.Expr | None = None
 ) -> pl.Expr:
-    """Return the four columns of an outcome as a struct."""
+    """Return an outcome: a struct of verdict, decided_by, reason and detail."""
     return pl.struct(
         verdict=pl.lit(verdict),
         decided_by=pl.lit(decided_by),
@@ -94,7 +94,7 @@ def _cascade_rules(thresholds: Thresholds, detail: pl.Expr) -> list[Rule]:
 
 
 def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr:
-    """Return the outcome of a claim, "undecided" if all rules fail."""
+    """Return the outcome (`_outcome`) of a claim, "undecided" if no rule applies."""
     if settings.policy == "cascade":
         detail = pl.col("unproved").list.head(_MOST_EXAMPLES).list.join("; ")
         rules = _cascade_rules(thresholds, detail)
@@ -122,7 +122,7 @@ def side_scores() -> dict[SideName, pl.Expr]:
     """Return the score that each side of a band compares with its threshold.
 
     Entailment does not count beside a contradiction score from `CONTRADICTION_GUARD`. It does not accept a
-    claim if the evidence lacks one of its numbers or identifiers, since scores hardly change with these.
+    claim if the evidence lacks one of its numbers or identifiers (`scope_differs`), as these hardly affect it.
     """
     entailment, contradiction = pl.col("entailment"), pl.col("contradiction")
     uncontradicted = pl.when(contradiction.fill_null(0.0) < CONTRADICTION_GUARD).then(entailment)
@@ -185,7 +185,7 @@ def decide_claims(
         claims = claims.join(pairs.select("pair_id"), on="pair_id", how="semi", maintain_order="left")
     scored = claims.with_columns(cs.float().fill_nan(None))
     thresholds = thresholds or settings.fitted
-    local = scored.with_columns(decision=_decision(settings, thresholds)).unnest("decision")
+    local = scored.with_columns(outcome=_decision(settings, thresholds)).unnest("outcome")
     decided = _with_replies(local, pl.DataFrame(schema=REPLIES) if replies is None else replies)
     # a claim accepted by evidence that may be misread is left to a person
     doubtful = (pl.col("verdict") == "supported") & pl.col("evidence_doubt").is_not_null()
@@ -254,19 +254,16 @@ def unfounded(
     """
     if not any(quote.strip() for quote in quotes):
         return "no_quote", "the reply accepts the claim and quotes nothing"
-    matches = []
+    language = claim.language
+    texts: list[Reading] = []  # the quotes as in the passages
+    headings: list[Reading] = []
     for quote in quotes:
         match = find_quote(quote, passages)
         if match is None:
             return "quote_not_found", f"not in the passages: {quote[:200]}"
-        matches.append(match)
-    language = claim.language
-    texts = [read(passage.text[span.start : span.end], language) for passage, span in matches]
-    headings = [
-        read(heading, language)
-        for passage, _ in matches
-        for heading in (passage.title, *passage.section_path)
-    ]
+        passage, span = match
+        texts.append(read(passage.text[span.start : span.end], language))
+        headings += (read(heading, language) for heading in (passage.title, *passage.section_path))
     missing = missing_figures(claim, [*texts, *headings, question])
     if missing:
         return "quote_lacks_figure", f"not in the quotes: {', '.join(missing)}"

@@ -117,9 +117,9 @@ def _other_digits(text: str) -> list[str]:
 def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) -> str:
     """Return a probe, a false claim to test if a model reads the passages. The result is deterministic.
 
-    It falsifies a sentence of the passages that repeats no claim. Passages in the `language` of the claims
-    are preferred, since a probe in another language is easy to notice. If no sentence can be falsified, a
-    number is added to one.
+    It is a falsified sentence of the passages, and not part of a claim. Passages in the `language` of the
+    claims are preferred, since a probe in another language is easy to notice. If no sentence can be
+    falsified, a number is added to one.
     """
     in_language = [passage for passage in passages if passage.language == language] or passages
     language_by_sentence = {

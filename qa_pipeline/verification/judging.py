@@ -119,13 +119,8 @@ def judge_request(
 
 def not_judged(pair_id: str, batch: str) -> AssessmentColumns:
     """Return the assessment of a pair without a judge."""
-    return {
-        "pair_id": pair_id,
-        "batch": batch,
-        "status": "not_judged",
-        "reason": "no_judge",
-        "detail": "no judge is configured",
-    }
+    ids: AssessmentColumns = {"pair_id": pair_id, "batch": batch}
+    return {**ids, "status": "not_judged", "reason": "no_judge", "detail": "no judge is configured"}
 
 
 def _without_evidence(pair: ProvedPairRow) -> AssessmentColumns:
@@ -153,9 +148,5 @@ def _assessment(
         return {**common, "status": "failed", "reason": reply.reason, "detail": str(reply)}
     evidence = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"]]
     injected = hold_injections(evidence) or is_injection(pair["question"]) or is_injection(pair["answer"])
-    return {
-        **common,
-        "status": "judged",
-        "reason": INJECTION_IN_SOURCE if injected else None,
-        **reply.value.model_dump(),
-    }
+    reason = INJECTION_IN_SOURCE if injected else None
+    return {**common, "status": "judged", "reason": reason, **reply.value.model_dump()}

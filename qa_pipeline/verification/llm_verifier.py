@@ -120,9 +120,8 @@ def _passages(rows: Sequence[PairClaimRow], sources: Mapping[str, Source]) -> li
     # the first candidate of every claim, then the second of every claim
     in_turn = chain.from_iterable(zip_longest(*(row["candidate_chunk_ids"] or () for row in rows)))
     used = chain.from_iterable(row["used_chunk_ids"] for row in rows)
-    chunk_ids = dict.fromkeys(chain(evidence, in_turn, used))
     distinct: dict[str, Passage] = {}
-    for chunk_id in chunk_ids:
+    for chunk_id in dict.fromkeys(chain(evidence, in_turn, used)):
         if chunk_id is not None and chunk_id in sources:
             passage = sources[chunk_id].passage
             distinct.setdefault(_visible(passage), passage)
@@ -234,7 +233,9 @@ def _quote_columns(quote: str, passages: Sequence[Passage], sources: Mapping[str
     if match is not None:
         passage, span = match
         source = sources[passage.chunk_id]
-        if passage.text == source.passage.text:  # the gap for an injection would move the offsets
+        # the model read a gap in place of each injection, which moves the offsets after it
+        has_same_offsets = passage.text == source.passage.text
+        if has_same_offsets:
             return source.evidence(span.start, span.end)
     return {"quote": quote}
 

@@ -40,7 +40,8 @@ def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFr
     in_pair = pl.col("citations").list.eval(is_unknown).list.sum().cast(pl.Int64)
     is_invented = pl.col("citation_reason").is_in(_INVENTED).fill_null(value=False)
     is_fabricated = (pl.col("citation_status") == "quote_not_found") | is_invented
-    # a citation may be in the pair and in many claims, so claims count as one, and the larger count is taken
+    # claims repeat the citations of their pair, so together they count as one, if the pair's own count is 0:
+    # an unknown [9] of the pair in three of its claims is 1
     in_claims = claims.group_by("pair_id").agg(in_claims=is_fabricated.cast(pl.Int64).max())
     joined = join_by_pair(pairs.select("pair_id", in_pair=in_pair), in_claims)
     counted = joined.select("pair_id", fabricated=pl.max_horizontal("in_pair", "in_claims"))
@@ -67,6 +68,7 @@ def ground_pairs(
     )
     outcome = pl.col("outcome")
     has_draft_fault = outcome.is_in(["not_drafted", FLAWED])
+    # the other outcomes already keep a pair out of the training data
     cites_inventions = (pl.col("fabricated") > 0) & outcome.is_in(["grounded", "undecided", "refusal"])
     inventions = pl.format("citations of sources that do not exist: {}", pl.col("fabricated"))
     supported, total = pl.col("supported_claims"), pl.col("claims")
@@ -102,21 +104,19 @@ def grounded_pairs(
 
 
 def _draft_fault() -> pl.Expr:
-    """Return the reason why a pair cannot be verified, or null."""
-    return (
-        pl.when(pl.col("status") != "drafted")
-        .then(pl.coalesce("reason", pl.lit("draft_failed")))
-        .when(pl.col("question").is_null())
-        .then(pl.lit("no_question"))
-        .when(pl.col("answer").is_null())
-        .then(pl.lit("no_answer"))
-        .when(~pl.col("coverage").is_in(["full", "partial", "none"]).fill_null(value=False))
-        .then(pl.lit("no_coverage"))
-    )
+    """Return the reason why a pair cannot be verified, also that of a flawed pair, or null."""
+    has_coverage = pl.col("coverage").is_in(["full", "partial", "none"]).fill_null(value=False)
+    rules = [  # the first that applies gives the reason
+        (pl.col("status") != "drafted", pl.coalesce("reason", pl.lit("draft_failed"))),
+        (pl.col("question").is_null(), pl.lit("no_question")),
+        (pl.col("answer").is_null(), pl.lit("no_answer")),
+        (~has_coverage, pl.lit("no_coverage")),
+    ]
+    return pl.coalesce(*(pl.when(met).then(reason) for met, reason in rules))
 
 
 def _count_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each pair with claims: counts by verdict, and its worst and first undecided claim."""
+    """Return a row per pair with claims: counts by verdict, its worst and first undecided (open) claim."""
     verdict, detail = pl.col("verdict"), pl.coalesce("detail", "text")  # by default the claim itself
     rank = verdict.cast(pl.Enum(_WORST_FIRST)).to_physical()  # 0 for the worst
     is_worst, is_open = rank == rank.min(), verdict == "undecided"

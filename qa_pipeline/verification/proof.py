@@ -69,13 +69,15 @@ def surroundings(text: str, language: str, start: int, end: int) -> Surroundings
 
 
 def _pronoun_doubts(unit: Reading, around: Surroundings, context: Context) -> Iterator[str]:
-    """Yield a reason if the unit opens with a pronoun and the answer lacks the sentence before it."""
+    """Yield a reason if the unit opens with a pronoun and the answer lacks the sentence before it.
+
+    "It closes." is doubtful. Below the heading "Options", "This option closes." is clear.
+    """
     vocabulary = lexicon(unit.language).proof
     if not unit.opens_with(vocabulary.pronouns) or unit.opens_with(vocabulary.impersonal):
         return  # "It is possible …" refers to nothing
-    # "This option" is clear if a heading or the lead-in names an option; "this" is one of the articles
-    precedes_noun = unit.lower_tokens[0] in vocabulary.articles and len(unit.words) > 1
-    if precedes_noun and unit.words[1].stem in context.headings.stem_set | context.introduction.stem_set:
+    may_be_determiner = unit.lower_tokens[0] in vocabulary.determiners and len(unit.words) > 1
+    if may_be_determiner and unit.words[1].stem in context.headings.stem_set | context.introduction.stem_set:
         return
     before = read(around.before, unit.language).folded
     answer = " ".join(context.answer.folded.split())
@@ -83,13 +85,13 @@ def _pronoun_doubts(unit: Reading, around: Surroundings, context: Context) -> It
         yield f'"{unit.tokens[0]}" stands for something said before'
 
 
-def _report_doubts(unit: Reading, around: Surroundings) -> Iterator[str]:
-    """Yield a reason if the sentence before reports, supposes or announces the unit, or it is in quotes."""
+def _attribution_doubts(unit: Reading, around: Surroundings) -> Iterator[str]:
+    """Yield a reason if the unit may not be the document's own statement, as after "Critics claim this:"."""
     words = lexicon(unit.language).proof
     before = read(around.before, unit.language)
     if around.before.endswith(":") and not around.opens_paragraph:
         yield "stands behind a colon"
-    if before.contains_any(words.reporting) or before.opens_with(words.supposing):
+    if before.contains_any(words.reporting) or before.opens_with(words.supposing):  # "said", "suppose"
         yield f'stands behind "{around.before[:80]}"'
     if unit.folded.count('"') % 2:  # the quotation begins or ends in another sentence
         yield "is part of a quotation"
@@ -118,21 +120,26 @@ def _voiding_doubts(unit: Reading, above: Sequence[str], context: Context) -> It
 
 
 def _lead_in_doubts(unit: Reading, around: Surroundings, context: Context) -> Iterator[str]:
-    """Yield a reason if a lead-in adds a word or negation to the question, answer and headings."""
+    """Yield a reason for each lead-in of a list that may change the meaning of its item.
+
+    "Never do this:" does so by its qualifier, unless question, answer or headings have the same words. "The
+    parts are:" may complete an item, but does not change a complete sentence.
+    """
     if not around.is_item or not around.lead_ins:
         return  # the lead-in of a table is not compared
     vocabulary = lexicon(unit.language)
     words = vocabulary.proof
     qualifiers = vocabulary.negations.union(words.reporting, words.supposing, words.voiding, words.scope)
-    is_sentence = unit.written[-1:] in (".", "!") and unit.written.lstrip("-*+• ")[:1].isupper()
+    is_complete = unit.written[-1:] in (".", "!") and unit.written.lstrip("-*+• ")[:1].isupper()
     known = (context.question, context.answer, context.headings)
     known_stems = frozenset[str]().union(*(text.stem_set for text in known))
     known_tokens = frozenset[str]().union(*(text.lower_tokens for text in known))
     has_known_negation = context.question.negations or context.answer.negations
     for text in around.lead_ins:
         lead_in = read(text, unit.language)
-        if is_sentence and not lead_in.contains_any(qualifiers):
-            continue  # a lead-in without a qualifier does not change a complete sentence
+        if is_complete and not lead_in.contains_any(qualifiers):
+            continue
+        # words of scope are compared as tokens, since many are function words, such as "may"
         adds_word = not lead_in.stem_set <= known_stems or adds_scope_word(lead_in, known_tokens)
         adds_negation = lead_in.negations and not has_known_negation
         if adds_word or adds_negation:
@@ -154,7 +161,8 @@ def _beginning(text: str, span: tuple[int, int]) -> str:
 def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterator[str]:
     r"""Yield the lead-ins of the list or table around a sentence, nearest first.
 
-    For "- b" in "These are:\n- a\n  - b", they are "- a" and "These are:".
+    For "- b" in "These are:\n- a\n  - b", they are "- a" and "These are:". For the last row of
+    "Sizes.\n\n| a | b |\n| c | d |", it is "Sizes.".
     """
     indent = _indentation(text, spans[index])  # None outside a list
     is_row = " | " in text[slice(*spans[index])]
@@ -169,11 +177,11 @@ def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterat
         indent_above = _indentation(text, span)
         if indent_above is None:  # the text before the list or table
             last_character = text[span[1] - 1]
-            introduces_items = last_character == ":" or last_character.isalnum()  # it has no final stop
-            if is_row or introduces_items:  # any text introduces a table
+            lacks_final_stop = last_character == ":" or last_character.isalnum()
+            if is_row or lacks_final_stop:  # any text introduces a table
                 yield _beginning(text, span)
             return
-        if indent is not None and indent_above < indent:  # an item of an outer list; other items are skipped
+        if indent is not None and indent_above < indent:  # an item of an outer list; all others are skipped
             indent = indent_above
             yield _beginning(text, span)
 
@@ -217,8 +225,7 @@ def prove(
     if affirms is not None:
         if not is_polar(context.question):
             return Proof(doubts=("answers yes or no to another kind of question",))
-        denies = reading.negations > 0
-        is_contradictory = denies == affirms  # "Yes, it does not …" or "No, it does …"
+        is_contradictory = (reading.negations > 0) == affirms  # "Yes, it does not …" or "No, it does …"
         if not reading.tokens or is_contradictory:
             return Proof(doubts=("yes and no are for a model",))
     # a fragment, such as a year, is only a statement together with its question
@@ -248,7 +255,7 @@ def _doubts(unit: Unit, context: Context, index: SourceIndex) -> Iterator[str]:
     if context.must_answer:
         yield from question_mismatches(unit.reading, context)
     yield from _pronoun_doubts(unit.reading, around, context)
-    yield from _report_doubts(unit.reading, around)
+    yield from _attribution_doubts(unit.reading, around)
     yield from _contrast_doubts(unit.reading, around)
     yield from _voiding_doubts(unit.reading, (*source.headings, source.status or ""), context)
     yield from _lead_in_doubts(unit.reading, around, context)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations
 
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, is_identifier, number_value
@@ -49,14 +49,15 @@ def without_polar_word(claim: str, language: str) -> tuple[str, bool | None]:
 def question_words(question: Reading) -> list[Token]:
     """Return the content words that name the topic of a question.
 
-    Words of asking are left out, and so is the word after "how", as in "How long …" but not "How all …".
+    Words of asking, such as "mean", are left out, and so is the measure in "How long …".
     """
     vocabulary = lexicon(question.language).proof
     topics = []
     before = ""
     for word in question.words:
-        follows_how = before in vocabulary.degree and word.folded not in vocabulary.articles
-        if word.content and word.folded not in vocabulary.asking and not follows_how:
+        # "long" in "How long …", but not "all" in "How all parts …"
+        is_measure = before in vocabulary.how_words and word.folded not in vocabulary.determiners
+        if word.content and word.folded not in vocabulary.asking and not is_measure:
             topics.append(word)
         before = word.folded
     return topics
@@ -83,30 +84,32 @@ def question_mismatches(unit: Reading, context: Context) -> Iterator[str]:
 
 
 def _role_mismatches(topics: Sequence[Token], unit: Reading, question: Reading) -> Iterator[str]:
-    """Yield reasons if words shared by question and unit differ in order or preposition."""
+    """Yield reasons if words of the question (`topics`) have another order or preposition in the unit."""
     unit_stems = [word.stem for word in unit.words]
     shared = [word for word in topics if word.stem in unit.stem_set]
-    positions = [unit_stems.index(word.stem) for word in shared]
-    # after "Who", all words must be in order ("Bob paid Ann" is not "Ann paid Bob"), else all but one
+    positions = [unit_stems.index(word.stem) for word in shared]  # in the unit, in the order of the question
+    # after "Who", the positions must ascend ("Bob paid Ann" is not "Ann paid Bob"), else all but one
     asks_who = question.opens_with(lexicon(question.language).proof.who, longest=1)
-    fewest_in_order = len(positions) if asks_who else max(len(positions) - 1, 0)
-    subsets = combinations(positions, fewest_in_order)  # a single subset in order is enough
-    if not any(all(first < second for first, second in pairwise(subset)) for subset in subsets):
+    most_misplaced = 0 if asks_who else 1
+    subsets = combinations(positions, max(len(positions) - most_misplaced, 0))
+    is_in_order = any([*subset] == sorted({*subset}) for subset in subsets)
+    if not is_in_order:
         yield "the words of the question are in another order here"
     for word in shared:
+        # both sets have "" if the word follows no preposition in either text
         if not _prepositions(question, word.stem) & _prepositions(unit, word.stem):
             yield f'"{word.folded}" follows another preposition in the source than in the question'
 
 
 def _prepositions(text: Reading, stem: str) -> Set[str]:
-    """Return the prepositions before a word, "" if another word precedes it. Articles are skipped."""
+    """Return the prepositions before a word, "" if another word precedes it. Determiners are skipped."""
     vocabulary = lexicon(text.language)
     prepositions = set()
-    before = ""  # the last word that is no article
+    before = ""  # the last word that is no determiner
     for word in text.words:
         if word.stem == stem:
             prepositions.add(before if before in vocabulary.prepositions else "")
-        if word.folded not in vocabulary.proof.articles:
+        if word.folded not in vocabulary.proof.determiners:
             before = word.folded
     return prepositions
 
@@ -137,9 +140,10 @@ _FEWEST_TOKENS = 3  # minimum tokens of texts that are compared; shorter texts d
 
 
 def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial | None:
-    """Return the only slot where a claim differs from a unit, or None if they differ elsewhere.
+    """Return the slot where a claim denies a unit, or None if they are equal or differ otherwise.
 
-    `stated` has all tokens of the cited sources. A token in this set does not deny a unit.
+    "It has 5 ports." denies "It has 4 ports.", unless 5 is in `stated`, the tokens of all cited sources. "It
+    does not leak." denies "It does leak." in any case. "It has red ports." only differs.
     """
     if min(len(claim.tokens), len(unit.tokens)) < _FEWEST_TOKENS:
         return None

@@ -21,13 +21,13 @@ from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.verification.sources import Source, SourceIndex, units_of
 
 _MOST_CHUNKS = 5  # by words, and as many by vectors, whose sentences may answer the question
-_LEAST_IN_LANGUAGE = 0.9  # share of the batch's text in the language of the question for a search by words
-_UNRELATED_WORDS = 0.20  # a refusal is correct if every chunk has a smaller share of the question's words
+_LEAST_IN_LANGUAGE = 0.9  # share of the batch's text in the language of the question to compare words
+_UNRELATED_RECALL = 0.20  # a refusal is correct if every chunk has a smaller share of the question's words
 _FEWEST_WORDS = 2  # content words of the question for this rule
-_FAR_COSINE, _FAR_WORDS = 0.40, 0.50
+_FAR_SIMILARITY, _FAR_RECALL = 0.40, 0.50
 """A refusal is also correct if all chunks and sentences have a smaller cosine, and fewer of the words."""
-_ANSWER_COSINE, _ANSWER_WORDS = 0.70, 0.80
-"""A refusal is wrong if a sentence reaches this cosine and has this share of the question's words."""
+_ANSWER_SIMILARITY, _ANSWER_RECALL = 0.70, 0.80
+"""A refusal is wrong if sentences reach this cosine and this share of the question's words."""
 
 
 def judge_refusals(
@@ -71,42 +71,39 @@ class _BatchIndex:
     def scores_and_outcome(self, text: str, language: str) -> dict[str, Any]:
         """Compare a refused question with all chunks, and return the columns of scores and outcome.
 
-        The best chunk and sentence are the best by words; the similarities may be those of others.
+        The best chunk and sentence are the best by words, or else by vectors. The similarities may be those
+        of others. `token_recall` is null across languages, and for a question without content words.
         """
         chunk_ids, question = list(self._sentences), read(text, language)
         vector = TextVectors([text], self._embedder).of(text)
         cosines = dict(zip(chunk_ids, self._vectors.cosines(vector, chunk_ids), strict=True))
         by_vector = sorted(chunk_ids, key=lambda chunk_id: -cosines[chunk_id])[:_MOST_CHUNKS]
-        word_shares = self._index.best_chunks(question.stems, _MOST_CHUNKS)  # by chunk id, best first
-        likeliest_ids = list(dict.fromkeys([*word_shares, *by_vector]))
-        # words are compared only if nearly all text is in the language of the question
+        token_recalls = self._index.best_chunks(question.stems, _MOST_CHUNKS)  # by chunk id, best first
+        likeliest_ids = list(dict.fromkeys([*token_recalls, *by_vector]))
+        # in another language, the search by words finds only names, and its recall says nothing
         share_in_language = self._lengths[language] / max(self._lengths.total(), 1)
         is_main_language = share_in_language >= _LEAST_IN_LANGUAGE
         is_comparable = is_main_language and in_other_language(text, language) is None
-        word_share = max(word_shares.values(), default=0.0) if is_comparable and question.stem_set else None
+        best_recall = max(token_recalls.values(), default=0.0)
         scores: dict[str, Any] = {
-            "best_chunk_id": next(iter(likeliest_ids), None),
+            "best_chunk_id": next(iter(likeliest_ids), None),  # by words, or else by vectors
             "similarity": max(cosines.values(), default=None),
-            "token_recall": word_share,
+            "token_recall": best_recall if is_comparable and question.stem_set else None,
             **self._score_sentences(question, likeliest_ids),
         }
         return {**scores, "outcome": _outcome(scores, len(question.stem_set))}
 
     def _score_sentences(self, question: Reading, chunk_ids: Iterable[str]) -> dict[str, Any]:
-        """Return the sentence of the chunks that is best by words, its score, and the highest similarity."""
+        """Return the sentence that is best by words, its recall, and the highest similarity of a sentence."""
         sentences = [sentence for chunk_id in chunk_ids for sentence in self._sentences[chunk_id]]
         texts = [sentence.written for sentence in sentences]
         cosines = TextVectors([question.written, *texts], self._embedder).cosines(question.written, texts)
-        shares = self._word_shares(question, sentences)
-        scored = zip(shares, cosines, texts, strict=True)  # the best by words, then by cosine
-        share, _, sentence = max(scored, key=itemgetter(0, 1), default=(None, None, None))
-        return {
-            "best_sentence": sentence,
-            "sentence_recall": share,
-            "sentence_similarity": max(cosines, default=None),
-        }
+        scored = zip(self._token_recalls(question, sentences), cosines, texts, strict=True)
+        recall, _, sentence = max(scored, key=itemgetter(0, 1), default=(None, None, None))
+        highest = max(cosines, default=None)
+        return {"best_sentence": sentence, "sentence_recall": recall, "sentence_similarity": highest}
 
-    def _word_shares(self, question: Reading, sentences: Sequence[Reading]) -> list[float]:
+    def _token_recalls(self, question: Reading, sentences: Sequence[Reading]) -> list[float]:
         """Return the share of the question's words in each sentence, weighted by rarity in the batch."""
         weights = {stem: self._index.rarity(stem) for stem in sorted(question.stem_set)}
         total = sum(weights.values()) or 1.0
@@ -118,14 +115,15 @@ class _BatchIndex:
 
 def _outcome(scores: dict[str, Any], question_word_count: int) -> str:
     """Return the outcome of a refusal from its score columns, named as in the refusals table."""
-    word_share, cosine = scores["token_recall"], scores["similarity"]
-    sentence_cosine = scores["sentence_similarity"]
-    if cosine is None or sentence_cosine is None:
+    token_recall, similarity = scores["token_recall"], scores["similarity"]
+    sentence_similarity = scores["sentence_similarity"]
+    if similarity is None or sentence_similarity is None:
         return "unproved_refusal"  # without chunks or sentences
-    if word_share is not None:
-        is_unrelated = question_word_count >= _FEWEST_WORDS and word_share < _UNRELATED_WORDS
-        is_far = max(cosine, sentence_cosine) < _FAR_COSINE and word_share < _FAR_WORDS
+    if token_recall is not None:  # null if the words cannot be compared
+        is_unrelated = question_word_count >= _FEWEST_WORDS and token_recall < _UNRELATED_RECALL
+        is_far = max(similarity, sentence_similarity) < _FAR_SIMILARITY and token_recall < _FAR_RECALL
         if is_unrelated or is_far:
             return "correct_refusal"
-    is_answered = sentence_cosine >= _ANSWER_COSINE and scores["sentence_recall"] >= _ANSWER_WORDS
+    # high scores count in any language; with a sentence, sentence_recall is not null
+    is_answered = sentence_similarity >= _ANSWER_SIMILARITY and scores["sentence_recall"] >= _ANSWER_RECALL
     return "refused_answerable" if is_answered else "unproved_refusal"

@@ -56,8 +56,8 @@ class Claim:
     split_reason: str | None = None
 
     @property
-    def stated(self) -> str:
-        """Return the wording that can be understood alone."""
+    def wording(self) -> str:
+        """Return the self-contained wording, by default the text."""
         return self.text if self.self_contained is None else self.self_contained
 
 
@@ -66,7 +66,6 @@ def split_claims(answer: str, language: str) -> list[Claim]:
 
     The claims contain every word but list labels and citation marks. The sources of a mark are references of
     the claim around it. Outside any claim, they are of the last claim that begins before it, or of the first.
-
     If an answer has more than `MOST_CLAIMS` claims, an extra claim contains the rest, with the reason
     `too_many_claims`.
     """
@@ -254,14 +253,14 @@ class _RefusedError(Exception):
 def _split_claim(claim: Claim, text: str, proposed: list[SplitClaim], said_before: Reading) -> list[Claim]:
     """Return a claim for each proposed statement, in order, or refuse them all.
 
-    Together they cover the words of the sentence (`text`, as in the answer). They may also use the words of
-    `said_before`: of the question, and of the answer up to the sentence's end.
+    Together they cover the words of the sentence (`text`, as in the answer). They may also use other words of
+    `said_before`, the question and the answer up to the end of the sentence.
     """
     if not proposed:
         raise _RefusedError("not_split")
     language = said_before.language
     sentence = read(text, language)
-    uncovered = {word for word in sentence.words if word.content or word.negative}
+    uncovered = {word for word in sentence.words if word.content or word.negative}  # with offsets in `text`
     claims: dict[Claim, None] = {}  # an ordered set: equal statements count once
     for statement in proposed:
         start, end = _quoted_span(text, statement.quote)
@@ -269,7 +268,7 @@ def _split_claim(claim: Claim, text: str, proposed: list[SplitClaim], said_befor
         wording = read(" ".join(statement.claim.split()), language)
         _check_statement(wording, quoted, sentence, said_before)
         quoted_words = {word for word in uncovered if start <= word.start < end}
-        # words that the statement repeats are covered; negations were counted by the check
+        # a quoted content word is covered if the wording has its stem; negations were compared by the check
         uncovered -= {word for word in quoted_words if word.negative or word.stem in wording.stem_set}
         quote = plain(quoted.written)
         reworded = None if wording.written.rstrip(".") == quote.rstrip(".") else wording.written
@@ -291,13 +290,13 @@ def _quoted_span(sentence: str, quote: str) -> tuple[int, int]:
 
 
 def _check_statement(wording: Reading, quoted: Reading, sentence: Reading, said_before: Reading) -> None:
-    """Refuse the `wording` of a statement if it adds words or drops a figure, negation or restriction.
+    """Refuse a `wording` with new, hidden or too many words, or without a figure, negation or restriction.
 
-    `quoted` are the words of the sentence that make the statement. Words of `said_before`, the question and
-    the answer up to the sentence's end, are not new.
+    For "It weighs 5 kg and floats if empty", the `quoted` part "floats if empty" may get the wording "The box
+    floats if empty", if `said_before` (question and answer up to the end of the sentence) names the box.
     """
     is_too_long = len(wording.words) > _LONGEST_WORDING * len(sentence.words) + _ADDED_WORDS
-    new_words = wording.stem_set - said_before.stem_set - sentence.stem_set
+    new_words = wording.stem_set - said_before.stem_set
     has_hidden_signs = not wording.written.isprintable()
     if is_too_long or new_words or has_hidden_signs:
         raise _RefusedError("new_words")
