@@ -130,7 +130,7 @@ class Sources:
             document_id, path = row["document_id"], normalise_path(row["path"])
             if row["status"] == "duplicate":  # its path and address lead to the parsed file of equal content
                 document_id = parsed_ids_by_hash.get(row["content_sha256"] or "", document_id)
-            else:
+            else:  # also a file that could not be parsed
                 self._documents[document_id] = _Document(
                     document_id, path, row["sections"], chunks_by_document[document_id]
                 )

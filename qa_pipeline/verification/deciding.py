@@ -94,7 +94,7 @@ def _cascade_rules(thresholds: Thresholds, detail: pl.Expr) -> list[Rule]:
 
 
 def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr:
-    """Return the outcome (`_outcome`) of a claim, "undecided" if no rule applies."""
+    """Return a struct of verdict, decided_by, reason and detail, "undecided" if no rule applies."""
     if settings.policy == "cascade":
         detail = pl.col("unproved").list.head(_MOST_EXAMPLES).list.join("; ")
         rules = _cascade_rules(thresholds, detail)
@@ -122,7 +122,7 @@ def side_scores() -> dict[SideName, pl.Expr]:
     """Return the score that each side of a band compares with its threshold.
 
     Entailment does not count beside a contradiction score from `CONTRADICTION_GUARD`. It does not accept a
-    claim if the evidence lacks one of its numbers or identifiers (`scope_differs`), as these hardly affect it.
+    claim whose numbers or identifiers the evidence lacks (`scope_differs`), as it hardly depends on these.
     """
     entailment, contradiction = pl.col("entailment"), pl.col("contradiction")
     uncontradicted = pl.when(contradiction.fill_null(0.0) < CONTRADICTION_GUARD).then(entailment)

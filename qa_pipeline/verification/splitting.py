@@ -66,6 +66,7 @@ def split_claims(answer: str, language: str) -> list[Claim]:
 
     The claims contain every word but list labels and citation marks. The sources of a mark are references of
     the claim around it. Outside any claim, they are of the last claim that begins before it, or of the first.
+
     If an answer has more than `MOST_CLAIMS` claims, an extra claim contains the rest, with the reason
     `too_many_claims`.
     """

@@ -91,6 +91,7 @@ def verify(
 
     Citation marks in an answer are removed, because only its passages count. The rules decide first, then the
     cross-encoder and the verifying model. Passages without text are ignored.
+
     `given_claims` has claims by statement_id for texts that are already split. With `must_answer`, a passage
     proves a claim only if it answers the question.
 

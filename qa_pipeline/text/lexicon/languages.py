@@ -37,16 +37,16 @@ class Proof(_Table):
     """Words for comparing a claim with a sentence of its source."""
 
     connectives: Words
-    scope: Words
+    scope: Words  # "only", "may": restrict or weaken a sentence
     asking: Words
-    how_words: Words
+    how_words: Words  # "how", before a measure as in "how long"
     pronouns: Words
     impersonal: Words
-    reporting: Words
-    supposing: Words
+    reporting: Words  # "claimed"
+    supposing: Words  # "imagine"
     contrasts: Words
     demonstratives: Words
-    voiding: Words
+    voiding: Words  # "draft", "repealed": the text below is not valid
     revoking: Words
     determiners: Words  # also "all", "this", "my" and "which"
     who: Words
@@ -93,8 +93,8 @@ class Refusing(_Table):
     documents: Words
     denials: Words
     mentioning: Words
-    phrases: Words
-    whole_clauses: Words
+    phrases: Words  # "i do not know": a refusal without other words
+    whole_clauses: Words  # "not stated": complete clauses
     courtesies: Words
     breaks: Words
 
