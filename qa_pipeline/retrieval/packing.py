@@ -123,7 +123,8 @@ def _split_segment(
     first = 0  # number of the first token of a part
     while first < count:
         remaining = count - first
-        next_first = first + ceil(remaining / ceil(remaining / room))  # as if all parts were equal
+        parts = ceil(remaining / room)
+        next_first = first + ceil(remaining / parts)
         if next_first < count:
             # the next part begins at the last token after a blank, if this part keeps more than half
             half = first + (next_first - first) // 2
@@ -170,7 +171,8 @@ def _best_end(
 
     def rank(end: int) -> tuple[int, float]:
         """Return how many conditions a cut meets before the first unmet, and minus its distance to `aim`."""
-        previous, following = segments[end - 1], segments[end]  # exists, as more than `most` tokens remain
+        # segments[end] exists, as more than `most` tokens remain
+        previous, following = segments[end - 1], segments[end]
         tokens = tokens_before[end] - tokens_before[first]
         conditions = [  # the most important first
             not previous.is_heading,

@@ -56,6 +56,7 @@ def cite_claims(
     for claim in claims:
         by_mark = [_resolve_mark(reference, pair, sources, by_number) for reference in claim.references]
         marked = list(chain.from_iterable(by_mark))  # the resolutions of the claim's own marks, if any
+        # a citation with a quote is checked even if the claim does not mark it
         checked = [*marked, *(resolution for _, resolution in quoted)] if marked else resolutions
         chunk_ids = _chunk_ids_of(marked) if marked else pair_chunk_ids
         quotes = tuple(  # a quote of an unknown source is searched for in all chunks of the claim

@@ -93,8 +93,8 @@ class Refusing(_Table):
     documents: Words
     denials: Words
     mentioning: Words
-    phrases: Words  # "i do not know": a refusal without other words
-    whole_clauses: Words  # "not stated": complete clauses
+    phrases: Words  # "i do not know": enough for a refusal
+    whole_clauses: Words  # "not stated": a refusal if the clause has no other words
     courtesies: Words
     breaks: Words
 
