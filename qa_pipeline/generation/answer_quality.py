@@ -36,21 +36,23 @@ def unclear_words(question: str, language: str) -> str | None:
 def _unresolved(question: str, language: str) -> Token | None:
     """Return the first pronoun that refers to something outside the question, such as "it" in "Is it safe?".
 
-    A subject before it, such as "pump" in "Does the pump stop if it is full?", explains a pronoun.
+    A demonstrative counts even before a noun, as in "Is this pump safe?". A subject before a pronoun explains
+    it, such as "pump" in "Does the pump stop if it is full?".
     """
     words, vocabulary = tokenize(question, language), lexicon(language)
-    pronouns = vocabulary.pronouns  # demonstratives: such as "this"; referring: such as "it"
     for index, word in enumerate(words):
         if word.content and word.folded not in vocabulary.question_words:
             return None  # a subject, which explains all pronouns after it
-        if word.folded in pronouns.demonstratives:
+        if word.folded in vocabulary.pronouns.demonstratives:  # "this"
             return word
-        ahead = words[index + 1 : index + 1 + _AHEAD]
-        nearby = (*words[max(0, index - 1) : index], *ahead)  # with the word before it
+        if word.folded not in vocabulary.pronouns.referring:  # "it"
+            continue
+        before, ahead = words[max(0, index - 1) : index], words[index + 1 : index + 1 + _AHEAD]
         is_polite = index > 0 and question[word.start].isupper()  # the German "Sie"
         is_article = word.folded in vocabulary.articles and bool(ahead) and ahead[0].content  # "den bilen"
-        is_impersonal = any(other.folded in pronouns.impersonal for other in nearby)  # "is it possible"
-        if word.folded in pronouns.referring and not (is_polite or is_article or is_impersonal):
+        nearby = {other.folded for other in (*before, *ahead)}
+        is_impersonal = not vocabulary.pronouns.impersonal.isdisjoint(nearby)  # "gibt es", "is it possible"
+        if not (is_polite or is_article or is_impersonal):
             return word
     return None
 

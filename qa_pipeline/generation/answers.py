@@ -209,7 +209,7 @@ def _is_reusable(pair: PairRow, draft: Draft) -> bool:
     if pair["guard_passed"] != draft.guard_passed or pair["prompt_hash"] != draft.request.prompt_hash:
         return False
     used_ids, passage_ids = pair["used_chunk_ids"], draft.row["passage_ids"]
-    # an unresolved citation has the number of a passage that was not shown
+    # the number of a passage that was not shown leaves open which chunk the answer used
     is_resolved = all(citation["chunk_id"] for citation in pair["citations"])
     if pair["coverage"] == "full" and used_ids and is_resolved:
         return set(used_ids) <= set(passage_ids)
@@ -262,6 +262,7 @@ def _pair(
         pair["status"], pair["reason"], pair["detail"] = "failed", reply.reason, str(reply)
     else:
         value, passage_ids = reply.value, question["passage_ids"]
+        # offline rules and replies in plain text set `used_chunks`, as they may use a passage without a quote
         numbers = [*value.used_chunks, *(citation.passage for citation in value.citations)]  # from 1
         pair["answer"] = value.answer
         pair["coverage"] = coverage_of(value.answer, value.coverage)

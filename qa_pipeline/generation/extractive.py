@@ -201,18 +201,19 @@ def _statements(reading: Reading) -> Iterator[tuple[str, int, int]]:
 def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
     """Return the pattern of each kind of statement of a language."""
     grammar, words = lexicon(language), words_of(language)
-    date_lead = any_of(grammar.prepositions | grammar.definite | grammar.year_leads)
+    date_lead = any_of(grammar.prepositions | grammar.definite | grammar.year_leads)  # "in", "the", "year"
     month = rf"(?i:{any_of(grammar.months)})"
-    not_weak = rf"(?!(?i:{any_of(words.weak)})\b)"
+    not_weak = rf"(?!(?i:{any_of(words.weak)})\b)"  # not "a way", "a good pump", which define nothing
+    has_purpose = rf"(?=.*{any_of(words.purposes)})"  # " that ", " for "
     # the regular expressions for the placeholders in `says`, such as "{subject} is {thing}"
     parts = {
         # up to nine words, then brackets that are ignored: "The Main Pump (MP)"
         "subject": r"(?P<subject>(?:[^\s,;:!?()]+ ){0,8}?[^\s,;:!?()]*\w)(?: \([^()]{1,60}\)){0,2}",
-        # not "a part of the pump.", but "a device that moves the water.": 25 characters with such a "that"
-        "thing": rf"{any_of(grammar.indefinite)} {not_weak}(?=.{{25}})(?=.*{any_of(words.purposes)}).*\.",
+        # "a device that moves the water.": at least 25 characters after the article
+        "thing": rf"{any_of(grammar.indefinite)} {not_weak}(?=.{{25}}){has_purpose}.*\.",
         "anything": r".{15,}\.",
         "number": r"\d.*\.",
-        # "in May 1998", "on 5 May 1998", "by May 5, 1998"
+        # "in May 1998", "on 5 May 1998", "by May 5, 1998", "in the year 1998", "im Jahr 1998"
         "date": rf"(?:{date_lead} )+(?:\d{{1,2}}\.? )?(?:{month} )?(?:\d{{1,2}}, )?(?:1[5-9]|20)\d\d\b",
     }
     return [(statement, re.compile(statement.says.format_map(parts))) for statement in words.statements]
@@ -221,36 +222,37 @@ def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
 def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> str | None:
     """Return the subject of a sentence in the form for a question, or None if the question would be unclear.
 
-    "The Pump" of "The Pump is a device that …" becomes "the Pump", as in "What is the Pump?". The pattern of
-    a definition ends with {thing}, or with {anything} if it explains even an unknown subject. Other
-    statements are dates and amounts.
+    "The Pump" of "The Pump is a device that …" becomes "the Pump", as in "What is the Pump?".
     """
     grammar, written = reading.grammar, match["subject"]
     words = folded(written)
     has_article = not (grammar.definite | grammar.indefinite).isdisjoint(words[:1])
-    noun = words[1:] if has_article else words  # with its attributes, as a list of words
-    if not _is_noun_phrase(noun, reading):
-        return None
-    is_definition = statement.says.endswith("{thing}")
-    names = reading.names_in(written)
-    opens_with_name = noun[0] in names or reading.writes_as_name(written.split()[1 if has_article else 0])
-    is_known = opens_with_name or reading.is_headed(" ".join(noun))  # or in the heading or title
-    if statement.says.endswith("{anything}"):  # "By a valve is meant …"
-        is_clear = True
-    elif words[0] in grammar.indefinite:
-        # a class of two words, such as "a check valve", or of a compound that is written as a single word
-        is_clear = is_definition and (len(noun) > 1 or not grammar.open_compounds)
-    elif is_definition and not has_article:  # "Kafka is a system that …"
-        is_clear = is_known
-    elif is_definition:  # "the pump" may be any pump, unless it has a name
-        is_clear = is_known and reading.mentions_name(written)
-    else:  # a date or an amount
-        is_clear = bool(names) or (is_known and reading.mentions_name(written))
-    if not is_clear:
+    article, noun = (words[0], words[1:]) if has_article else ("", words)  # noun: words with its attributes
+    if not _is_noun_phrase(noun, reading) or not _is_clear(written, article, noun, statement, reading):
         return None
     # "Main Pump" keeps its capitals; "The Pump" and "Pumps of steel" lose that of the sentence opening
     is_title_case = not any(word[0].islower() for word in written.split())
     return written if is_title_case and not has_article else reading.small(written)
+
+
+def _is_clear(
+    written: str, article: str, noun: Sequence[str], statement: Statement, reading: Reading
+) -> bool:
+    """Return True if a question about a subject, such as "The Main Pump", is clear without the passage."""
+    if statement.says.endswith("{anything}"):  # "By a valve is meant …" explains any word
+        return True
+    names, is_definition = reading.names_in(written), statement.says.endswith("{thing}")
+    if article in reading.grammar.indefinite:
+        # "A check valve is a device that …" defines a class, but "A valve" is too vague; German and Swedish
+        # write such a compound as a single word
+        return is_definition and (len(noun) > 1 or not reading.grammar.open_compounds)
+    opens_with_name = noun[0] in names or reading.writes_as_name(written.split()[1 if article else 0])
+    is_known = opens_with_name or reading.is_headed(" ".join(noun))  # or in the heading or title
+    if is_definition and not article:  # "Kafka is a system that …"
+        return is_known
+    is_known_by_name = is_known and reading.mentions_name(written)  # "the pump" may be any pump
+    # "The Main Pump is a device that …"; for dates and amounts, a name anywhere: "The plant in Lund was …"
+    return is_known_by_name or (bool(names) and not is_definition)
 
 
 def _is_noun_phrase(words: Sequence[str], reading: Reading) -> bool:

@@ -52,6 +52,9 @@ def guard_questions(
 ) -> list[Relevance]:
     """Decide for each question if its passages may answer it. A question without passages never passes.
 
+    By mode, any other question passes (prompt), or if its cosine reaches the threshold of the mode (embedding
+    and hybrid), if a model agrees (llm), or if both do (embedding_then_llm).
+
     Raises a SettingsError without a model that the mode needs, and a PermanentModelError if the model cannot
     answer further requests.
     """
@@ -61,14 +64,16 @@ def guard_questions(
             "name a provider, or choose prompt, embedding or hybrid"
         )
     relevances = [Relevance("prompt", passes=bool(row_passages)) for row_passages in passages]
-    if settings.threshold is not None:  # the mode measures similarity
+    if settings.threshold is not None:  # embedding, hybrid or embedding_then_llm
         similarities = context_similarity([row["question"] for row in rows], passages, encoder)
         decided_by = "hybrid" if settings.mode == "hybrid" else "embedding"
         relevances = [
             Relevance(decided_by, value, passes=value is not None and value >= settings.threshold)
             for value in similarities
         ]
-    if settings.asks_a_model and model is not None:  # it decides on the questions that pass so far
+    if (
+        settings.asks_a_model and model is not None
+    ):  # llm or embedding_then_llm: of questions that pass so far
         indices = [index for index, relevance in enumerate(relevances) if relevance.passes]
         requests = [guard_request(rows[index], passages[index], llm) for index in indices]
         replies = complete_all(model, requests, workers=llm.workers)

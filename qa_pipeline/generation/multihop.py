@@ -34,7 +34,7 @@ MOST_CHUNKS = 6
 MOST_SHARED = 0.3
 """Maximum share of mentions in common. Chunks above it say the same, so they are not two hops."""
 LINKS_EACH = 3
-"""Best edges kept for a chunk in each scope. More edges would be weaker."""
+"""Best edges kept under each earlier chunk, in each scope. More edges would be weaker."""
 _KINDS = {"heading": 3.0, "name": 2.0}
 """Kinds of mention that join two chunks, and their weight per unit of inverse document frequency."""
 _LONGEST_HEADING = 4  # words; other sections do not repeat longer headings
@@ -47,10 +47,10 @@ _IDENTIFIER = re.compile(
 )
 _CODE = re.compile(r"`([^`\n]{1,120})`")
 _CAPITALISED = re.compile(rf"[^\W\d_{SMALL}](?<![\w.][^\W\d_{SMALL}])[\w’'-]*")
-"""A capitalised word without a letter or "." before it, unlike "docs.Example". The pattern begins with the
-set of capitals, so that the search can skip to one."""
+"""A capitalised word without a letter or "." before it, unlike "docs.Example". The lookbehind comes after
+the first letter, which it repeats, so that the search can skip to capitals."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;•|]\s+|\n|[\"“„»(\[]\s*|^\s*[-*#>]+\s*)$")
-"""The end of a text after which a sentence begins."""
+"""The end of a text after which a sentence begins, such as ". " or "## ". "^" is the text's beginning."""
 _LETTERS = re.compile(r"[^\W\d_]{3}")  # letters of a name that is more than a number or an abbreviation
 _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "wording": pl.String()}
 
@@ -58,27 +58,28 @@ _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "wordi
 def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     """Return the distinct edges of a batch, under the chunk that comes first, best edges first."""
     mentions = _shared_mentions(chunks)
-    # columns with the suffix "_right" are those of the chunk that comes later
+    # "_right" marks columns of the chunk that comes later; "node" is the chunk's index
     is_across = pl.col("document_id") != pl.col("document_id_right")
     is_other_section = is_across | (pl.col("section_start") != pl.col("section_start_right"))
     fewer_mentions = pl.min_horizontal("mention_count", "mention_count_right")
-    most_shared = 1 + MOST_SHARED * fewer_mentions  # one is always allowed
-    shared_mentions = (
-        mentions.join(mentions, on=["key", "language"])  # a row for each mention that two chunks share
-        .filter(pl.col("node") < pl.col("node_right"), is_other_section)  # the node is the chunk's index
+    allowed_in_common = 1 + MOST_SHARED * fewer_mentions  # one mention is always allowed
+    in_common = (  # a row for each mention that two chunks share
+        mentions.join(mentions, on=["key", "language"])
+        .filter(pl.col("node") < pl.col("node_right"), is_other_section)
         .with_columns(shared=pl.len().over("node", "node_right").cast(pl.Int32()))
-        .filter(pl.col("shared") <= most_shared)
+        .filter(pl.col("shared") <= allowed_in_common)
     )
+    # kind and weight are those of the chunk for which the mention is stronger, such as its own heading
     is_right_stronger = pl.col("weight_right") >= pl.col("weight")
-    # a row for each pair of chunks, with the strongest mention that they share
     edges = (
-        shared_mentions.with_columns(
+        in_common.with_columns(
             scope=pl.when(is_across).then(pl.lit("across")).otherwise(pl.lit("within")),
             weight=pl.max_horizontal("weight", "weight_right"),
             kind=pl.when(is_right_stronger).then("kind_right").otherwise("kind"),
             other_chunk_id="chunk_id_right",
             bridge="wording",
         )
+        # strongest first: `unique` keeps the best mention of two chunks, `filter` the best edges of a node
         .sort("node", "weight", "key", "node_right", descending=[False, True, False, False])
         .unique(["node", "node_right"], keep="first", maintain_order=True)
         .filter(pl.int_range(pl.len()).over("node", "scope") < LINKS_EACH)
@@ -192,9 +193,11 @@ def _fold(text: str) -> str:
 def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of acronyms, and of capitalised words that do not open a sentence.
 
-    German capitalises every noun. There a capitalised word counts only next to another.
+    German capitalises every noun. There a capitalised word counts only next to another ("Stiftung
+    Warentest").
     """
     vocabulary = lexicon(language)
+    counts_alone = not vocabulary.nouns_capitalised
     capitalised = []
     for match in _CAPITALISED.finditer(text):
         word = match[0].casefold()
@@ -203,11 +206,13 @@ def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
         if len(word) > 1 and not is_function_word and not is_month:
             capitalised.append(match)
     for index, match in enumerate(capitalised):
-        word = match[0]
-        is_acronym = word[1:] != word[1:].lower() or any(character.isdigit() for character in word)  # DNS, B2
-        before = text[max(0, match.start() - 4) : match.start()]  # enough to see a full stop and a quote
-        opens_sentence = _SENTENCE_START.search(before) is not None
-        neighbours = pairwise(capitalised[max(0, index - 1) : index + 2])  # with the word before and after
-        is_in_group = any(text[left.end() : right.start()] == " " for left, right in neighbours)
-        if is_acronym or (not opens_sentence and (is_in_group or not vocabulary.nouns_capitalised)):
+        rest = match[0][1:]
+        is_acronym = rest != rest.lower() or any(character.isdigit() for character in rest)  # DNS, B2
+        four_before = text[max(0, match.start() - 4) : match.start()]  # enough for '." ' or "### "
+        opens_sentence = _SENTENCE_START.search(four_before) is not None
+        with_neighbours = capitalised[
+            max(0, index - 1) : index + 2
+        ]  # the word before, itself, the word after
+        is_in_group = any(text[a.end() : b.start()] == " " for a, b in pairwise(with_neighbours))
+        if is_acronym or (not opens_sentence and (is_in_group or counts_alone)):
             yield match.span()

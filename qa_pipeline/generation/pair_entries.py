@@ -218,20 +218,19 @@ def _citations(line: PairLine, answer: str) -> list[RawCitation]:
     """Return the citations of a line: the sources it names, and the targets of its numbers.
 
     [2] or [c2] is the second entry of `citations` if this field names sources, else of `sources`. A number
-    without an entry is a citation without a source. "See [2]." with the citations a.md and b.md cites both,
-    and b.md has the number 2. With the same sources it cites only b.md.
+    without an entry is a citation without a source. "See [2]." with a.md and b.md in `citations` cites both,
+    and b.md has the number 2. If a.md and b.md are in `sources` instead, only b.md is cited.
     """
     marks = [raw for raw in line.citations if isinstance(raw, str) and NUMBER_MARK.fullmatch(raw)]  # "[2]"
     named = [_citation(raw) for raw in line.citations if raw not in marks]
     numbers = dict.fromkeys(number for text in (*marks, answer) for number in marked_numbers(text))
     entries = named or _entries(line.sources)  # the first has the number 1
-    by_number = {n: replace(entries[n - 1], number=n) for n in numbers if 1 <= n <= len(entries)}
-    missing = [RawCitation(f"[{n}]", number=n) for n in numbers if n not in by_number]
-    if not named:  # only the sources that a number names are cited
-        return [*by_number.values(), *missing]
-    # all named sources in order, with their number if the text uses it
-    numbered = [by_number.get(number, citation) for number, citation in enumerate(named, 1)]
-    return [*numbered, *missing]
+    numbered = {n: replace(entries[n - 1], number=n) for n in numbers if 1 <= n <= len(entries)}
+    without_entry = [RawCitation(f"[{n}]", number=n) for n in numbers if n not in numbered]
+    cited = list(numbered.values())
+    if named:  # all of `citations` are cited, with their number if the text uses it
+        cited = [numbered.get(number, citation) for number, citation in enumerate(named, 1)]
+    return [*cited, *without_entry]
 
 
 def _entries(value: object) -> list[RawCitation]:

@@ -200,7 +200,7 @@ MaskReference = Callable[[str], str]
 """Masks a document reference, so that it still matches the document with the masked path."""
 
 _TEXTS = ("question", "answer", "expected_kind", "expected_verdict", "detail", "id")
-_LEAF = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|-?\d[\d.eE+-]*')  # \Z: linear time, even without an end
+_LEAF = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|-?\d[\d.eE+-]*')  # \Z only keeps the search linear
 """Texts, numbers and field names of a JSON object: "a", 1.5. A number may be a telephone number."""
 
 
@@ -210,14 +210,17 @@ def mask_pairs(raw: Iterable[RawPair], mask_texts: MaskTexts, mask_reference: Ma
 
 
 def _masked(pair: RawPair, mask_texts: MaskTexts, mask_reference: MaskReference) -> RawPair:
-    """Mask all texts of a pair together, then take them in the same order: texts, quotes, further fields."""
+    """Mask the texts of a pair together: its own, then quotes, then the leaves of its further fields."""
     texts = [getattr(pair, name) for name in _TEXTS]
     quotes = [citation.quote for citation in pair.citations]
-    leaves = [str(json.loads(leaf)) for leaf in _LEAF.findall(pair.fields or "")]
-    masked = iter(_mask_fields([*texts, *quotes, *leaves], mask_texts, mask_reference))
-    masked_texts: dict[str, Any] = {name: next(masked) for name in _TEXTS}
-    citations = tuple(_mask_citation(citation, next(masked), mask_reference) for citation in pair.citations)
-    fields = pair.fields and _LEAF.sub(lambda leaf: _leaf(leaf[0], next(masked)), pair.fields)
+    leaves = [str(json.loads(leaf)) for leaf in _LEAF.findall(pair.fields or "")]  # `fields` is valid JSON
+    masked = list(_mask_fields([*texts, *quotes, *leaves], mask_texts, mask_reference))
+    quotes_end = len(texts) + len(quotes)
+    masked_texts: dict[str, Any] = dict(zip(_TEXTS, masked[: len(texts)], strict=True))
+    quoted = zip(pair.citations, masked[len(texts) : quotes_end], strict=True)
+    citations = tuple(_mask_citation(citation, quote, mask_reference) for citation, quote in quoted)
+    masked_leaves = iter(masked[quotes_end:])
+    fields = pair.fields and _LEAF.sub(lambda leaf: _leaf(leaf[0], next(masked_leaves)), pair.fields)
     return replace(pair, **masked_texts, file=mask_reference(pair.file), citations=citations, fields=fields)
 
 
@@ -294,15 +297,17 @@ def _edited_entry(
     resolved = [citation for citation in pair["citations"] if citation["resolution"] in RESOLVED]
     citations = []
     for citation in resolved:
-        # a section is named as written, since its document alone would cite too much
-        source = citation["raw"] if citation["resolution"] == "section" else citation["document_id"]
-        reference = citation["chunk_id"] or source  # a single chunk is the most exact reference
+        reference = citation["document_id"]  # of a document, also if its named section was not found
+        if citation["chunk_id"]:  # of any source with a single chunk
+            reference = citation["chunk_id"]
+        elif citation["resolution"] == "section":  # "guide.md#Setup", since the document would cite too much
+            reference = citation["raw"]
         citations.append(RawCitation(citation["raw"] or "", reference, number=citation["number"]))
     if not citations:  # then the passages of the old answer are cited
         citations = [RawCitation(chunk_id, chunk_id) for chunk_id in pair["used_chunk_ids"]]
     if edit["evidence_quote"] is not None:
         citations.append(_evidence(edit["evidence_quote"], edit["evidence_document_id"], documents, chunks))
-    # numbers in the new answer that the old citations do not explain
+    # new numbers in the answer become citations without a source, so that they count as unresolved
     missing = set(marked_numbers(answer)) - {citation["number"] for citation in resolved}
     return RawPair(
         file=f"person:{edit['who']}",

@@ -3,7 +3,7 @@
 import functools
 import re
 import tomllib
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -19,7 +19,8 @@ LONGEST_NAME = 60
 _WORD = re.compile(r"[^\s,;:?!()\[\]\"“”„«»|]+")
 _CODE_NAME = re.compile(r"^--?[^\W\d]|[^\W\d]_|_[^\W\d]|::|\(\)|\w\.\w{2}")  # --flag, a_b, call(), a.py
 _NAME = re.compile(rf"[{SMALL}][{CAPITALS}]|[{CAPITALS}]{{2}}|[^\W\d_]-?\d")  # iPhone, DNS, B-52
-_NUMBERED_NAME = re.compile(rf"(?<!\S)((?=[{CAPITALS}]|\w+ v?\d+\.\d)[^\W\d_]+) v?\d")  # Go in "Go 1.2"
+_NUMBERED_NAME = re.compile(rf"(?<!\S)((?=[{CAPITALS}]|\w+ v?\d+\.\d)[^\W\d_]+) v?\d")
+"""The name in "Go 2", or in "go v1.2": a word in lower case needs a version with a point."""
 _NUMBERING = re.compile(
     r"(?:(?i:chapter|part|appendix|kapitel|del|teil|anhang|bilaga) \w{1,4}[.:)]?"
     r"|\d{1,3}(?:\.\d{1,3}){0,5}[.:)]?|[A-Z][.:)]) "
@@ -107,6 +108,20 @@ def has(text: str, words: Set[str]) -> bool:
     return not words.isdisjoint(folded(text))
 
 
+def _german_names(capitalised: Iterable[tuple[str, str]], definite: Set[str]) -> set[str]:
+    """Return both nouns of "Stiftung Warentest", and compounds such as "Haupt-Pumpe".
+
+    Each capitalised word comes with the word before it. A capital letter alone shows no name in German.
+    """
+    names: set[str] = set()
+    for before, word in capitalised:
+        if before[:1].isupper() and before.lower() not in definite:  # not the article in "Die Pumpe läuft"
+            names |= {before, word}
+        elif "-" in word.strip("-"):
+            names.add(word)
+    return names
+
+
 class Reading:
     """A passage with the words of its language."""
 
@@ -140,20 +155,18 @@ class Reading:
         # words with the form of a name, and words before a version
         names = {word for word in candidates if len(word) <= LONGEST_NAME and _NAME.search(word)}
         names |= {*_NUMBERED_NAME.findall(text)} & candidates
-        # in title case, only words of up to three letters are in lower case
-        is_sentence = any(word[:1].islower() and len(word) > 3 for word in candidates)
-        for before, word in zip(["", *written], written, strict=False):  # each word after its neighbour
-            if word not in candidates or not word[:1].isupper():
-                continue
-            is_capital_chosen = is_sentence and before != ""  # the first word of a line is capitalised anyway
-            if self.grammar.nouns_capitalised:  # in German, where a capital letter alone shows no name
-                follows_noun = before[:1].isupper() and before.lower() not in self.grammar.definite
-                if follows_noun:
-                    names |= {before, word} & candidates
-                elif "-" in word.strip("-"):  # a compound
+        # capitalised words, each with the word before it
+        with_before = zip(["", *written], written, strict=False)
+        capitalised = [(a, word) for a, word in with_before if word in candidates and word[:1].isupper()]
+        if self.grammar.nouns_capitalised:
+            names |= _german_names(capitalised, self.grammar.definite) & candidates
+        else:
+            # in title case, only words of up to three letters are in lower case
+            is_title_case = not any(word[:1].islower() and len(word) > 3 for word in candidates)
+            for before, word in capitalised:
+                is_capital_meaningful = before != "" and not is_title_case  # not so at the start of a line
+                if is_capital_meaningful or self.writes_as_name(word):
                     names.add(word)
-            elif is_capital_chosen or self.writes_as_name(word):
-                names.add(word)
         return {word.lower() for word in names}
 
     def mentions_name(self, text: str) -> bool:

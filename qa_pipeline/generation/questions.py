@@ -62,8 +62,8 @@ def write_questions(
     """
     if settings.max_chunks is not None:  # earlier questions would change the plan
         previous = None
-    model_names = makers(model.name)  # in rows of the model, and of a fake model that replied for it
-    earlier = still_valid(previous, chunks, settings, llm, model_names)
+    # rows of `make serve-fake`, which stands in for a model, are earlier rows too
+    earlier = still_valid(previous, chunks, settings, llm, makers(model.name))
     requests = plan_requests(chunks, earlier, settings, llm, batch=batch, links=links)
     replies = complete_all(model, requests, workers=llm.workers, notify=notify)
     planned = [
@@ -71,17 +71,17 @@ def write_questions(
         for request, reply in zip(requests, replies, strict=True)
         for row in _planned_rows(request, reply, model.name)
     ]
-    # the calls below that return nothing change the rows in place
+    # the calls below that return nothing change the rows in place: wording, then passages, then status
     _make_standalone(planned, requests, model, llm)
     order = {chunk_id: number for number, chunk_id in enumerate(chunks["chunk_id"])}
-    # an earlier question is searched for again if a retrieved chunk is gone
+    # an earlier question is searched for again if a retrieved chunk is gone (its target chunks exist)
     to_search = [row for row in earlier if set(row["passage_ids"]) - order.keys()] + planned
     _retrieve_passages(to_search, dict(chunks.select("chunk_id", "title").iter_rows()), retrieve)
     # a question about two chunks counts for its first chunk, under which it was planned
     asked_ids = {row["target_chunk_ids"][0] for row in earlier + planned}
     new = planned + _skipped_rows(chunks, asked_ids, settings, llm, batch, model.name)
-    for row in new:
-        # ids must not change, since people's decisions refer to them; 1 was the round of asking
+    for row in new:  # `place` is the number of a question in its request, null for a skipped chunk
+        # ids must not change, since people's decisions refer to them; 1 was the round of asking, now gone
         parts = [row["batch"], *row["target_chunk_ids"], row["question"], 1, row["place"]]
         row["question_id"] = hash_parts(*parts, row["prompt_hash"], row["model"])[:32]
     rows = sorted(earlier + new, key=lambda row: (order[row["target_chunk_ids"][0]], row["place"] or 0))
@@ -107,14 +107,13 @@ def still_valid(
     # rows of skipped chunks have no planned type
     planned = previous.filter(pl.col("model").is_in(models), pl.col("planned_type").is_not_null())
     rows = list(typed_rows(planned, QuestionRow))
-    changed = {  # the chunks of requests that must be repeated
-        tuple(row["target_chunk_ids"])
-        for row in rows
-        if row["status"] == "failed"
-        or not languages.keys() >= set(row["target_chunk_ids"])  # a chunk is gone
-        or row["target_chunk_ids"][0] in left_out  # the chunk is skipped now
-        or row["prompt_hash"] != hashes[languages[row["target_chunk_ids"][0]]]  # the prompt has changed
-    }
+    changed = set[tuple[str, ...]]()  # requests to repeat; the chunks of a request identify it
+    for row in rows:
+        chunk_ids = row["target_chunk_ids"]  # the request was planned under the first, in its language
+        has_chunks = languages.keys() >= set(chunk_ids)
+        has_prompt = has_chunks and row["prompt_hash"] == hashes[languages[chunk_ids[0]]]
+        if row["status"] == "failed" or not has_prompt or chunk_ids[0] in left_out:
+            changed.add(tuple(chunk_ids))
     return [row for row in rows if tuple(row["target_chunk_ids"]) not in changed]
 
 

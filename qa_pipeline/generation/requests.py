@@ -101,25 +101,26 @@ def plan_requests(
 ) -> list[QuestionsRequest]:
     """Return a request per planned chunk or pair of chunks, best first, without chunks of `existing` rows."""
     chunks, left_out = _without_doubts(chunks), list(passed_over(chunks))
+    # skipped first chunks of links are not in `to_ask`
     links = LINKS.to_frame() if links is None else links.filter(~pl.col("other_chunk_id").is_in(left_out))
     planned_before = [(row["target_chunk_ids"][0], row["planned_type"]) for row in existing]
     schema = dict.fromkeys(("chunk_id", "planned_type"), pl.String())
     taken = pl.DataFrame(planned_before, schema, orient="row")
     to_ask = chunks.filter(~pl.col("chunk_id").is_in([*left_out, *taken["chunk_id"]]))
     plan = plan_questions(to_ask, settings, taken, links)
-    if settings.max_chunks is not None:  # after the plan, so that drawn chunks get the same questions
+    if settings.max_chunks is not None:  # after the plan: drawn chunks get the questions of a run without it
         planned = to_ask.filter(pl.col("chunk_id").is_in(plan["chunk_id"].implode()))
         drawn = draw_chunks(planned, settings.max_chunks)
         plan = plan.filter(pl.col("chunk_id").is_in(drawn.implode()))
     passages = passages_by_id(chunks)
     columns = ("chunk_id", "other_chunk_id", "bridge")
     bridge_of = {(first, second): bridge for first, second, bridge in links.select(columns).iter_rows()}
-    # a row for each request, with the types of its questions; the partner of a single chunk is null
-    groups = plan.group_by("chunk_id", "partner_id", maintain_order=True).agg("planned_type")
+    # a row for each request, with the types of its questions; the other chunk may be null
+    groups = plan.group_by("chunk_id", "other_chunk_id", maintain_order=True).agg("planned_type")
     requests = []
-    for chunk_id, partner_id, types in groups.iter_rows():
-        targets = [passages[target] for target in (chunk_id, partner_id) if target is not None]
-        bridge = bridge_of.get((chunk_id, partner_id))
+    for chunk_id, other_chunk_id, types in groups.iter_rows():
+        targets = [passages[target] for target in (chunk_id, other_chunk_id) if target is not None]
+        bridge = bridge_of.get((chunk_id, other_chunk_id))
         requests.append(question_request(targets, types, settings, llm, batch, bridge=bridge))
     return requests
 
@@ -235,8 +236,8 @@ def standalone_request(
     return request_about(row, "standalone", prompt, StandaloneReply, llm, passages)
 
 
-PLAN = pl.Schema(dict.fromkeys(("chunk_id", "planned_type", "partner_id"), pl.String()))
-"""A row for each planned question. A question of two hops has a second chunk, the partner."""
+PLAN = pl.Schema(dict.fromkeys(("chunk_id", "planned_type", "other_chunk_id"), pl.String()))
+"""A row for each planned question. Only a question of two hops has another chunk, to which a link leads."""
 SECTION = ("document_id", "section_start")
 """The columns that identify a section of a batch."""
 
@@ -264,33 +265,34 @@ def plan_questions(
     Returns:
         PLAN, best slots first. Slots beyond the limit and two-hop questions without a link have no row.
     """
-    linked = _with_partners(chunks.select("chunk_id", *SECTION, "text"), links)
+    linked = _with_linked_chunks(chunks.select("chunk_id", *SECTION, "text"), links)
     slots = _ordered(linked, settings.questions_per_chunk)  # a row for each slot, with its chunk
     if settings.max_questions is not None:
         slots = slots.head(max(0, settings.max_questions - taken.height))
     taken_by_type = dict(taken.group_by("planned_type").len().iter_rows())
     types = deal_types(slots, settings.mix, taken_by_type)
-    no_partner = pl.lit(None, pl.String())
-    planned = slots.with_columns(pl.Series("planned_type", types, pl.String()), partner_id=no_partner)
+    planned = slots.with_columns(
+        pl.Series("planned_type", types, pl.String()), other_chunk_id=pl.lit(None, pl.String())
+    )
     # further questions of a type about a chunk get its next linked chunk, in rotation
     index_in_type = pl.int_range(pl.len()).over("chunk_id", "planned_type")
     for kind, scope in HOP_SCOPES.items():
-        partner = pl.col(scope).list.get(index_in_type % pl.col(scope).list.len())
-        is_kind = pl.col("planned_type") == kind
-        planned = planned.with_columns(partner_id=pl.when(is_kind).then(partner).otherwise("partner_id"))
+        linked_chunk = pl.col(scope).list.get(index_in_type % pl.col(scope).list.len())
+        other = pl.when(pl.col("planned_type") == kind).then(linked_chunk).otherwise("other_chunk_id")
+        planned = planned.with_columns(other_chunk_id=other)
     is_hop = pl.col("planned_type").is_in(list(HOP_SCOPES))
-    return planned.filter(~is_hop | pl.col("partner_id").is_not_null()).select(PLAN.names()).cast(PLAN)
+    return planned.filter(~is_hop | pl.col("other_chunk_id").is_not_null()).select(PLAN.names()).cast(PLAN)
 
 
-def _with_partners(chunks: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
+def _with_linked_chunks(chunks: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
     """Add the columns "within" and "across": the list of the linked chunks of this scope, null if empty."""
     for scope in HOP_SCOPES.values():
-        partners = (
+        linked = (
             links.filter(pl.col("scope") == scope)
             .group_by("chunk_id", maintain_order=True)
             .agg(pl.col("other_chunk_id").alias(scope))
         )
-        chunks = chunks.join(partners, on="chunk_id", how="left", maintain_order="left")
+        chunks = chunks.join(linked, on="chunk_id", how="left", maintain_order="left")
     return chunks
 
 
@@ -305,7 +307,11 @@ def _ordered(chunks: pl.DataFrame, per_chunk: int) -> pl.DataFrame:
 def deal_types(
     slots: pl.DataFrame, weights: Mapping[QuestionType, float], taken: Mapping[str, int]
 ) -> list[QuestionType]:
-    """Return a type for each slot, close to the mix. `taken` counts the existing questions by type."""
+    """Return a type for each slot, close to the mix. `taken` counts the existing questions by type.
+
+    A slot gets the scarcest type that suits its chunk and has open slots, if possible one that the chunk
+    lacks. If the open slots of all these types are dealt, it gets the type that exceeds its quota least.
+    """
     if slots.is_empty():
         return []
     types = [kind for kind, weight in weights.items() if weight > 0]
@@ -322,9 +328,8 @@ def deal_types(
         fitting = [kind for kind in scarce_first if offered[kind]] or scarce_first  # else any type
         unused = [kind for kind in fitting if kind not in used[chunk_id]] or fitting
         # unused types come first, so a type is repeated in a chunk only if they have no slots left
-        below_quota = [kind for kind in (*unused, *fitting) if open_slots[kind] > 0]
-        least_exceeded = max(unused, key=lambda kind: open_slots[kind] / weights[kind])
-        kind = below_quota[0] if below_quota else least_exceeded
+        best = next((kind for kind in (*unused, *fitting) if open_slots[kind] > 0), None)
+        kind = best or max(unused, key=lambda kind: open_slots[kind] / weights[kind])
         used[chunk_id].add(kind)
         open_slots[kind] -= 1
         dealt.append(kind)

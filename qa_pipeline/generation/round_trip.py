@@ -33,7 +33,8 @@ from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_passages, grounded_pairs
 
 ComparisonColumn = Literal["agrees", "fewer_chunks_answer"]
-"""Columns for the comparisons with the pair's answer, if only the quotes or a single chunk are read."""
+"""Columns for the comparisons with the pair's answer: the quotes give it ("agrees"), or one of several chunks
+does ("fewer_chunks_answer")."""
 
 
 class QuotedPairRow(DraftedPairRow):
@@ -98,8 +99,9 @@ def make_round_trips(
         for pair in _with_quotes(passed, claims, claim_verdicts)
     ]
     for trip in trips:
+        # a chunk with all quotes suffices; None: not known yet, or not a question of several hops
         is_proved_by_one = trip.is_hop and len(set(trip.pair["evidence_chunk_ids"])) == 1
-        trip.columns["fewer_chunks_answer"] = True if is_proved_by_one else None  # else as the model replies
+        trip.columns["fewer_chunks_answer"] = True if is_proved_by_one else None
         trip.columns["model"] = None if model is None else model.name
     if model is not None:
         to_ask = [trip for trip in trips if trip.is_hop or not only_hops]  # changed in place below

@@ -206,13 +206,13 @@ async def _ask_all(
     """Send requests from the running loop; see `complete_all`."""
     outcomes: dict[int, Reply[ReplyT] | ModelError] = {}
     permanent_errors: list[PermanentModelError] = []
-    unsent = iter(enumerate(requests))  # each worker takes the next
+    unsent = iter(enumerate(requests))  # shared: each worker takes the next request
 
     async def worker() -> None:
         for number, request in unsent:
             try:
                 outcomes[number] = await model.complete(request)
-            except PermanentModelError as error:
+            except PermanentModelError as error:  # raised below instead of the outcomes
                 permanent_errors.append(error)
             except ModelError as error:
                 outcomes[number] = error

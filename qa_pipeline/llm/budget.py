@@ -56,10 +56,9 @@ class Price:
         from genai_prices import Usage as Counts
 
         prices = self.terms.get_prices(datetime.fromtimestamp(now, UTC))
+        # `input_tokens` is the total, and includes those read from the cache and those written to it
         counts = [Counts(input_tokens=tokens_in, cache_read_tokens=cached, output_tokens=tokens_out)]
-        # replies do not report tokens written to the cache, so all input tokens not read from it count
-        # as written if that costs more
-        if prices.cache_write_mtok is not None:
+        if prices.cache_write_mtok is not None:  # replies do not report writing: assume it of all the rest
             counts.append(counts[0] + Counts(cache_write_tokens=tokens_in - cached))
         return max(prices.calc_price(count)["total_price"] for count in counts)
 
@@ -74,8 +73,7 @@ def price_by_name(name: str) -> Price | None:
 
     full_name, _, address = name.partition("?")[0].partition("@")
     provider, _, model = full_name.partition("/")
-    # search by the server's address, or for a provider's own server by the provider; the id "" of an unknown
-    # provider matches none, while None would match all
+    # a server with an address is found by the address, else by its provider; "" matches no provider
     url = f"https://{address}" if address else None
     provider_id = None if address else _PROVIDERS.get(provider, "")
     try:
@@ -149,10 +147,10 @@ class Reservation:
     def settle(self, usage: Usage) -> Decimal | None:
         """Count the used tokens and return the cost, or None if tokens or price are unknown.
 
-        If the tokens are unknown, the whole reservation counts as spent.
+        If the tokens are unknown or implausible, the whole reservation counts as spent.
         """
-        cost = self.price.cost(usage, time.time()) if self.price else None
         checked = plausible(usage)
+        cost = self.price.cost(checked, time.time()) if self.price else None
         used = self.amount  # the worst case
         if checked.input_tokens is not None and checked.output_tokens is not None:
             tokens = checked.input_tokens + checked.output_tokens

@@ -45,23 +45,24 @@ class CachedModel:
         Raises a StorageError if the store, or the stored reply, cannot be read.
         """
         request_id = (self.name, request.key)
-        # `join` returns an equal request in flight, or starts a flight of this request, which `land` ends
-        while (flight := self._store.join(request_id)) is not None:
+        while (flight := self._store.join(request_id)) is not None:  # an equal request is in flight
             # shielded, since a cancelled waiter must not cancel the shared future
             outcome = await asyncio.shield(asyncio.wrap_future(flight))
-            if outcome is not None:  # otherwise the asking call was cancelled
+            if outcome is not None:  # otherwise the asking call was cancelled, so join again
                 return self._stored_reply(request, outcome)
-        landed: Outcome | Exception | None = None  # for all waiters; None if cancelled, so that the next asks
+        # this call is the first, so it asks for all and must end the flight with `land`
         try:
-            reply, landed = await self._find_or_ask(request)
+            reply, outcome = await self._find_or_ask(request)
         except UnreadableReplyError as error:
-            landed = _outcome_of(error)
+            self._store.land(request_id, _outcome_of(error))
             raise
         except Exception as error:
-            landed = error
+            self._store.land(request_id, error)
             raise
-        finally:
-            self._store.land(request_id, landed)
+        except BaseException:  # cancelled
+            self._store.land(request_id, None)
+            raise
+        self._store.land(request_id, outcome)
         return reply
 
     async def aclose(self) -> None:

@@ -37,8 +37,9 @@ LONGEST_WAIT = 120.0
 """Maximum seconds to wait for a server. A longer wait means that a daily quota is spent, and ends the run."""
 _BACKOFF = {"wait_initial": 0.5, "wait_max": 10.0, "wait_jitter": 1.0}  # seconds
 _FAILING_SECONDS = 600.0  # five times LONGEST_WAIT, so a per-minute quota has been renewed
-MOST_FAILED_CALLS = 10
-"""Number of consecutive failed calls at which the run stops."""
+MOST_GIVEN_UP = 10
+"""Number of requests given up in a row at which the run stops."""
+_UNKNOWN_USAGE = Usage()  # the whole reservation then counts as spent
 _WARN_AFTER, _WARN_EVERY = 5.0, 60.0  # seconds: log only longer gaps, once a minute
 _log = logging.getLogger(__name__)
 stamina.instrumentation.set_on_retry_hooks(())  # logging every retry would hide other messages
@@ -135,7 +136,7 @@ class HostedModel:
         await self.provider.aclose()
 
     async def _send(self, request: Request[Any], asking: _Asking) -> RawReply:
-        """Send once, update throttle and budget, and record the call if it may be charged."""
+        """Send once, update throttle and budget, and record a completed call if it may be charged."""
         most_input = most_request_tokens(request)
         reservation = await self._budget.reserve(request, self.name, most_input, self._most_output)
         charge = partial(self._charge, request, asking, reservation)  # takes outcome, model and usage
@@ -160,15 +161,15 @@ class HostedModel:
             if error.is_rate_limit:
                 self._throttle.pause(min(error.wait_seconds, LONGEST_WAIT))
             if error.maybe_charged:
-                charge(error.reason, None, Usage())
+                charge(error.reason, None, _UNKNOWN_USAGE)
             else:
                 reservation.cancel()
             raise
         except ModelError:
             reservation.cancel()
             raise
-        except BaseException:  # the call was interrupted, but may still be charged
-            reservation.settle(Usage())
+        except BaseException:  # interrupted, so its record would be lost; it may still be charged
+            reservation.settle(_UNKNOWN_USAGE)
             raise
         self._throttle.note_reply()
         # record the call before the next await, since it is paid for
@@ -206,12 +207,10 @@ class HostedModel:
         )
 
     def _next_wait(self, asking: _Asking, error: Exception) -> float | bool:
-        """Return the seconds to wait for the next try, True for the usual backoff, or False to raise `error`.
+        """Return the seconds to wait for the next try, True for the usual backoff, or False to give it up.
 
-        The retry loop calls it after each failed try. A fault counts against the `max_tries` of the request.
-        If the server is away for all requests, it is waited for instead.
-
-        Raises `error` to give the request up, or a PermanentModelError to end the run.
+        stamina calls it after each failed try, and raises `error` after False. Raises a PermanentModelError
+        to end the run.
         """
         if not isinstance(error, TransientModelError):
             return False
@@ -223,26 +222,28 @@ class HostedModel:
             )
         if asking.failing_since is None:
             asking.failing_since = now
-        if error.is_rate_limit:  # no fault, so the seconds until the next try count instead of the tries
+        if error.is_rate_limit:  # no fault, so it may be tried until the next try would come too late
             is_given_up = now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS
         else:
             is_given_up = self._count_fault(asking, error, now, server_failing_since)
         if is_given_up:
-            # the run ends after too many consecutive failed calls
-            self._throttle.failed_calls += 1
-            if self._throttle.failed_calls >= MOST_FAILED_CALLS:
-                raise self._unavailable(f"{self._throttle.failed_calls} calls in a row failed", error)
-            raise error
+            self._throttle.given_up_requests += 1
+            if self._throttle.given_up_requests >= MOST_GIVEN_UP:
+                raise self._unavailable(f"{self._throttle.given_up_requests} calls in a row failed", error)
+            return False
         jitter = random.uniform(0, _BACKOFF["wait_jitter"])  # noqa: S311 - no secret
         return error.wait_seconds + jitter if error.wait_seconds else True
 
     def _count_fault(
         self, asking: _Asking, error: TransientModelError, now: float, server_failing_since: float
     ) -> bool:
-        """Count a fault, and return True if the request is given up after too many.
+        """Count a fault, and return True if the request is given up.
 
-        Times are monotonic; `server_failing_since` is that of the first failure since the last answer. Raises
-        a ServerUnavailableError if the server is away for `llm.wait_minutes`.
+        It is given up after a final fault, after `max_tries` own faults, or if it seems to crash the server:
+        the server is away for `llm.wait_minutes`, and `max_tries` tries of the request failed after sending.
+        Without such tries, the absence raises a ServerUnavailableError.
+
+        Times are monotonic; `server_failing_since` is that of the first failure since the last answer.
         """
         max_tries, wait_minutes = self._settings.max_tries, self._settings.wait_minutes
         # if the server began to fail after the last fault of this request, it answered another in between
@@ -257,9 +258,9 @@ class HostedModel:
             return False
         seconds_away = now - server_failing_since
         if asking.faults >= max_tries and seconds_away > wait_minutes * 60:
-            # only failures after sending are recorded: after so many, the request itself may crash the server
-            recorded_failures = [call for call in asking.calls if call.outcome == TransientModelError.reason]
-            if len(recorded_failures) >= max_tries:
+            # only tries that failed after sending are recorded as calls
+            failed_after_sending = [c for c in asking.calls if c.outcome == TransientModelError.reason]
+            if len(failed_after_sending) >= max_tries:
                 return True
             raise self._unavailable(f"waited for {seconds_away / 60:.0f} min (llm.wait_minutes)", error)
         if seconds_away >= _WARN_AFTER and now - self._warned_at >= _WARN_EVERY:

@@ -188,7 +188,10 @@ class OpenAIProvider(provider.Provider):
 
 
 async def _cap_response(response: "Response") -> None:
-    """Read the body up to a maximum size; it is not decompressed, since it could then exceed the size."""
+    """Read the body up to a maximum size. A compressed body could grow beyond it, and stays compressed.
+
+    Requests ask for uncompressed replies, so a compressed body counts as unreadable.
+    """
     from httpx2 import AsyncByteStream, ByteStream
 
     stream = response.stream

@@ -140,8 +140,8 @@ class Clock:
 class Throttle:
     """A throttle that admits calls to a model, shared by loops and threads.
 
-    `failing_since` is the monotonic time of the first failure since the last answer, if any. `failed_calls`
-    counts the calls given up since then. A configured rate applies to each loop.
+    `failing_since` is the monotonic time of the first failure since the last answer, if any.
+    `given_up_requests` counts the requests given up since then. A configured rate applies to each loop.
     """
 
     def __init__(self, requests_per_minute: int | None = None, clock: Clock | None = None) -> None:
@@ -150,7 +150,7 @@ class Throttle:
         self._clock = clock or Clock()
         self._paused_until = 0.0
         self.failing_since: float | None = None
-        self.failed_calls = 0
+        self.given_up_requests = 0
 
     async def wait_turn(self) -> None:
         """Wait until a call may be sent."""
@@ -162,7 +162,7 @@ class Throttle:
     def note_reply(self) -> None:
         """Record that the server answered, with any reply."""
         self.failing_since = None
-        self.failed_calls = 0
+        self.given_up_requests = 0
 
     def note_failure(self) -> float:
         """Record a failed try, and return the monotonic time of the first failure since the last answer."""

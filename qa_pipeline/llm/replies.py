@@ -127,10 +127,10 @@ def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
 
 
 def _json_candidates(raw: str) -> Iterator[tuple[Repair, str]]:
-    """Yield texts that may be the reply's JSON, the least changed first."""
+    """Yield texts that may be the reply's JSON, the likeliest first: without thoughts, then with them."""
     if _ONLY_THOUGHTS.match(raw):
         return  # the reply ends before its thoughts do
-    # first without thoughts, then unchanged, since the JSON itself may contain a closing tag
+    # with them, since the JSON itself may contain a closing tag
     for text in dict.fromkeys((_THOUGHTS.sub("", raw), raw)):
         objects = _objects(text)
         if len(objects) == 1:

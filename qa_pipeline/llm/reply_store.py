@@ -106,7 +106,7 @@ class ReplyStore:
             return flight
 
     def land(self, request_id: RequestId, result: Outcome | Exception | None) -> None:
-        """End a flight. All waiting callers get the outcome or the error."""
+        """End a flight: waiting callers get the outcome, raise the error, or join again after None."""
         with self._lock:
             flight = self._flights.pop(request_id)
         if isinstance(result, Exception):
@@ -142,7 +142,9 @@ class ReplyStore:
             if any(job.outcome or job.calls for job in jobs):  # the other jobs only look up
                 self.database.transact(partial(_store, jobs=jobs, now=time.time()))
             outcomes, new_documents = self.database.read(partial(_look_up, jobs=jobs))
-            if new_documents:  # such as a copy of a document, whose equal passages find the stored replies
+            if (
+                new_documents
+            ):  # a stored reply also serves a copy of its document: `erase` must find it by both
                 self.database.transact(partial(_note_documents, documents=new_documents))
         except Exception as error:  # noqa: BLE001 - raised in the waiting coroutine
             for job in jobs:
@@ -186,7 +188,7 @@ def _store(connection: sa.Connection, jobs: Sequence[_Job], now: float) -> None:
 def _look_up(
     connection: sa.Connection, jobs: Sequence[_Job]
 ) -> tuple[dict[RequestId, Outcome], set[ReplyDocument]]:
-    """Return the stored outcomes, and the documents that their requests show but that are not stored."""
+    """Return the stored outcomes, and the documents of their requests that are not yet noted with them."""
     keys = list({job.request.key for job in jobs})
     outcomes: dict[RequestId, Outcome] = {}
     for row in connection.execute(_FIND_REPLIES, {"keys": keys}).mappings():

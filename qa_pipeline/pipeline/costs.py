@@ -190,7 +190,7 @@ def _expected_calls(
     generation, llm, top_k = settings.generation, settings.llm, settings.retrieval.top_k
     chunks = cut_documents(resources, read_batch(StageRun(resources, batch)))
     earlier = read_earlier(layout.table(QUESTIONS.name, batch), QUESTIONS)
-    # questions of every model count as valid, since the estimate builds none to compare with
+    # models are not built here, so their names are unknown, and earlier questions of any model are kept
     known_models = () if earlier is None else tuple(earlier["model"].unique())
     kept_questions = still_valid(earlier, chunks, generation, llm, known_models)
     requests = plan_requests(chunks, kept_questions, generation, llm, batch=batch, links=link_chunks(chunks))
@@ -198,40 +198,44 @@ def _expected_calls(
     planned_questions = sum(request.limit for request in requests)
     # before the first verdicts, kept questions and existing pairs cost calls too
     is_unfinished = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is None
-    questions = SHARE_KEPT * planned_questions + (len(kept_questions) if is_unfinished else 0)
-    pairs = questions * generation.drafts_per_question + (len(existing_pairs) if is_unfinished else 0)
-    counts = _call_counts(settings, questions, pairs)
-    counts["questions"], counts["standalone"] = len(requests), REWRITTEN * planned_questions
+    to_answer = SHARE_KEPT * planned_questions + (len(kept_questions) if is_unfinished else 0)
+    to_verify = to_answer * generation.drafts_per_question + (len(existing_pairs) if is_unfinished else 0)
+    writing: dict[Role, float] = {
+        "questions": len(requests), "standalone": REWRITTEN * planned_questions
+    }  # fmt: skip
+    calls_of = writing | _calls_after_writing(settings, to_answer, to_verify)
     passage_tokens = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
     for role, model in models.items():
-        calls = counts[role]
-        shown = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)  # passages in a prompt
-        replies, input_tokens = calls, calls * (PROMPT_TOKENS + shown * passage_tokens)
-        if role == "questions":  # the requests are known, and REPLY_TOKENS are those of a single question
-            replies, input_tokens = planned_questions, sum(map(request_tokens, requests))
+        calls = calls_of[role]
         level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
-        output_tokens = REPLY_TOKENS * replies + THOUGHTS.get(level, 0) * calls
-        yield role, calls, input_tokens, output_tokens
+        thoughts = THOUGHTS.get(level, 0) * calls
+        if role == "questions":  # these requests are known, and each of their questions has REPLY_TOKENS
+            input_tokens = sum(map(request_tokens, requests))
+            yield role, calls, input_tokens, REPLY_TOKENS * planned_questions + thoughts
+        else:
+            shown = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)  # passages in a prompt
+            prompt_tokens = PROMPT_TOKENS + shown * passage_tokens
+            yield role, calls, calls * prompt_tokens, REPLY_TOKENS * calls + thoughts
 
 
-def _call_counts(settings: Settings, questions: float, pairs: float) -> dict[Role, float]:
-    """Return the expected calls of each role for new questions and for pairs to verify."""
+def _calls_after_writing(settings: Settings, questions: float, pairs: float) -> dict[Role, float]:
+    """Return the expected calls of each role for questions to answer and for pairs to verify."""
     generation, verification = settings.generation, settings.verification
     # the first draft is written with its question if the model is asked for both at once
     first_draft_calls = REDRAFTED if answered_at_once(generation, settings.llm) else 1
-    verified = JUDGED * pairs  # those that pass source verification: each is judged
-    two_hop = verified * generation.hop_share
-    round_trips = verified if verification.round_trip else two_hop
+    passing_pairs = JUDGED * pairs  # each pair that passes source verification is judged
+    two_hop = passing_pairs * generation.hop_share
+    round_trips = passing_pairs if verification.round_trip else two_hop  # pairs that are asked again
     has_canaries = settings.canaries.enabled and pairs > 0
     # good canaries are pairs of the batch, which the judge reads anyway
     model_canaries, judge_canaries = (MODEL_CHUNKS, JUDGED_PAIRS - JUDGED_GOOD) if has_canaries else (0, 0)
     return {
-        "validate": questions * settings.retrieval.top_k,
+        "validate": questions * settings.retrieval.top_k,  # each retrieved passage
         "guard": questions,
         "answer": questions * (generation.drafts_per_question - 1 + first_draft_calls),
         "split": SPLIT[verification.split_claims] * pairs,
         "verify": VERIFIED * pairs + model_canaries,
-        "solve": round_trips + 2 * two_hop,  # two-hop pairs also with each passage alone
-        "compare": round_trips,
-        "judge": verified + judge_canaries,
+        "solve": round_trips + 2 * two_hop,  # two-hop questions also with each passage alone
+        "compare": round_trips,  # the new answer with the pair's
+        "judge": passing_pairs + judge_canaries,
     }

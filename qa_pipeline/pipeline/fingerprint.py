@@ -128,7 +128,7 @@ class BatchOutcome:
 
     @property
     def passed(self) -> bool:
-        """Return True if the batch's tables are complete and its blocking gates pass."""
+        """Return True unless the batch failed: its tables are complete and its blocking gates pass."""
         return self.outcome != "failed"
 
 
@@ -193,7 +193,11 @@ def unchanged_outcomes(resources: Resources, batches: Sequence[str]) -> dict[str
 
 
 def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome | None:
-    """Return the recorded outcome of a batch, if another run with this fingerprint would not change it."""
+    """Return the recorded outcome of a batch, if another run with this fingerprint would not change it.
+
+    A batch that passed is unchanged unless it was withdrawn since then. A failed batch is recorded only if a
+    gate blocks it, and its outcome is the same while it is withdrawn for this reason.
+    """
     try:
         finished = Finished.model_validate_json(layout.finished(batch).read_bytes())
         is_same = finished.fingerprint == fingerprint and finished.files == _file_hashes(layout, batch)
@@ -202,10 +206,10 @@ def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome
     if not is_same:
         return None
     outcome, tombstone = finished.outcome, tombstone_of(layout, batch)
-    if outcome.passed:  # a batch that was withdrawn since then must run again
+    if outcome.passed:
         return replace(outcome, outcome="unchanged") if tombstone is None else None
     is_still_blocked = tombstone is not None and tombstone.reason == "gate_failed"
-    return outcome if is_still_blocked else None  # a failed batch is recorded only if a gate blocks it
+    return outcome if is_still_blocked else None
 
 
 def note_finished(layout: Layout, outcome: BatchOutcome, fingerprint: str) -> None:

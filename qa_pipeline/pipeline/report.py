@@ -214,7 +214,7 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
 
 
 def read_outcomes(layout: Layout) -> pl.DataFrame:
-    """Return the yield of each section of all batches, with reasons for missing rows: an OUTCOMES frame.
+    """Count the accepted pairs of each section of all batches, with the reason for 0: an OUTCOMES frame.
 
     Raises:
         InputError: every batch lacks verdicts.
@@ -223,7 +223,7 @@ def read_outcomes(layout: Layout) -> pl.DataFrame:
     outcomes = []
     for path in sorted(layout.tables(VERDICTS.name)):
         frames = read_tables(layout, path.stem)
-        outcomes.append(section_outcomes(_sections(frames), frames["documents"]))
+        outcomes.append(section_outcomes(_coverage_of(frames), frames["documents"]))
     if not outcomes:
         raise InputError(f"{layout.out} has no batch with verdicts; run qa-pipeline run CORPUS first")
     return pl.concat(outcomes)
@@ -247,13 +247,14 @@ def read_tables(layout: Layout, batch: str) -> dict[str, pl.DataFrame]:
     return frames
 
 
-def _sections(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+def _coverage_of(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return the coverage of a batch: a row for each section, with accepted, reason and status."""
     return cover_sections(frames["chunks"], frames["questions"], frames["pairs"], frames["verdicts"])
 
 
 def _batch_row(batch: str, frames: Mapping[str, pl.DataFrame]) -> dict[str, object]:
     """Return the row of a batch in `Report.batches`."""
-    sections, examples = _sections(frames), frames.get(TRAINING_EXAMPLES.name)
+    sections, examples = _coverage_of(frames), frames.get(TRAINING_EXAMPLES.name)
     accepted = frames["verdicts"].filter(pl.col("verdict") == "accepted")
     by_similarity = frames["claim_verdicts"].filter(pl.col("decided_by") == "similarity_only")
     return {

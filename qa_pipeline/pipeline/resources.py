@@ -158,8 +158,9 @@ class Resources:
             StorageError: the store is unusable.
         """
         note_origin(self.layout, batch, None if self.pairs_file is not None else self.settings.corpus)
-        uses_models = any(model.provider != "none" for model in self.settings.llm.models)
-        if uses_models and self._model is None:  # the replies of a given model are not stored
+        # "none" means no model; replies of the offline rules ("extractive") are stored like a model's
+        stores_replies = any(model.provider != "none" for model in self.settings.llm.models)
+        if stores_replies and self._model is None:  # the replies of a given model are not stored
             from qa_pipeline.llm.reply_store import note_documents
 
             names = documents.select("document_id", "batch", "path")

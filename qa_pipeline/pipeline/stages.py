@@ -193,12 +193,13 @@ def split_and_score(
 ) -> pl.DataFrame:
     """Split the answers into claims, find evidence for each claim and compute all local scores.
 
-    The verifying model splits answers if the settings ask for it and the model is available.
+    The verifying model, if any, splits answers as far as `verification.split_claims` asks for it.
     """
     settings, model = run.settings, run.resources.reviewer("verifier")
     claims = None
     if model is not None:
         passages, verification, llm = records.passages_by_id(chunks), settings.verification, settings.llm
+        # empty if `split_claims` is "rules", and then the rules split
         claims = splitting.split_answers(pairs, passages, model, verification, llm, notify=run.notify)
     return score_claims(run.resources, pairs, documents, chunks, embeddings, run.notify, model_claims=claims)
 
@@ -308,7 +309,7 @@ def _judged_canaries(
     # canaries that should pass need all claims supported, even if accept_grounding is lower
     grounded = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=1.0)
     drawn = canaries.draw_judge_pairs(judging.with_evidence(grounded, claims, claim_verdicts), chunks)
-    pairs_to_judge = [canary.pair for canary in drawn if canary.pair]  # all: only canaries of claims lack one
+    pairs_to_judge = [canary.pair for canary in drawn if canary.pair]  # all have one; `if` is for mypy
     passages = records.passages_by_id(chunks)
     assessed = judging.judge_rows(
         pairs_to_judge, passages, judge, settings.judging, llm=settings.llm, notify=run.notify

@@ -109,15 +109,15 @@ def test_two_hops_are_asked_only_along_an_edge_of_their_scope() -> None:
     chunks = batch([["One."], ["Two."], ["Three."], ["Four."]])
     edges = links(("0-0", "1-0", "within"), ("2-0", "3-0", "across"))
     planned = plan(chunks, mix={"multi_hop": 1, "cross_document": 1, "fact_single": 1}, links=edges)
-    hops = planned.filter(pl.col("partner_id").is_not_null()).sort("chunk_id")
-    assert hops.select("chunk_id", "planned_type", "partner_id").rows() == [
+    hops = planned.filter(pl.col("other_chunk_id").is_not_null()).sort("chunk_id")
+    assert hops.select("chunk_id", "planned_type", "other_chunk_id").rows() == [
         ("0-0", "multi_hop", "1-0"),
         ("2-0", "cross_document", "3-0"),
     ]
-    assert planned.filter(pl.col("partner_id").is_null())["planned_type"].to_list() == ["fact_single"] * 2
+    assert planned.filter(pl.col("other_chunk_id").is_null())["planned_type"].to_list() == ["fact_single"] * 2
 
 
 def test_two_slots_of_one_chunk_take_different_partners_while_there_are_others() -> None:
     edges = links(("0-0", "1-0", "within"), ("0-0", "2-0", "within"))
     planned = plan(batch([["One."]]), mix={"multi_hop": 1}, links=edges, questions_per_chunk=3)
-    assert sorted(planned["partner_id"].to_list()) == ["1-0", "1-0", "2-0"]
+    assert sorted(planned["other_chunk_id"].to_list()) == ["1-0", "1-0", "2-0"]

@@ -185,7 +185,7 @@ def test_a_call_that_may_have_been_charged_is_recorded_although_it_is_tried_agai
 def test_calls_that_fail_one_after_the_other_stop_the_run_and_one_that_succeeds_starts_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(hosted, "MOST_FAILED_CALLS", 3)
+    monkeypatch.setattr(hosted, "MOST_GIVEN_UP", 3)
     provider, budget = (
         Played([DOWN, DOWN, JSON, DOWN, DOWN, DOWN]),
         Budget(BudgetSettings(), price_by_name=dollar_a_token),
