@@ -64,10 +64,9 @@ def draft_answers(
     """Answer every kept question from its passages. A question that the guard stops gets a single refusal.
 
     An answer that came with its question is the first draft and costs no call, if all chunks that the
-    question is about are among the passages. Further drafts of a question differ only in the seed.
-
-    A pair of `previous` is kept if its passages, prompt, model and guard decision are unchanged. Failed
-    drafts are asked again. `select` chooses the usable passages.
+    question is about are among the passages. Further drafts of a question differ only in the seed. A pair of
+    `previous` is kept if its passages, prompt, model and guard decision are unchanged. Failed drafts are
+    asked again. `select` chooses the usable passages.
 
     Raises a PermanentModelError if the model cannot answer further requests.
     """

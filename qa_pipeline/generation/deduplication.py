@@ -18,7 +18,6 @@ from qa_pipeline.text.reading import Reading
 _BETWEEN = "\x1f"
 _RUN = re.compile(r"\w+(?:[-./:]\w+)*")  # a word, such as "read-only" or "1.5"
 _MARK = re.compile(r"\w[-./:_]\w")  # a sign inside a word
-
 _OPENING = r"""(^|\s)["'“”„«»‚‘’(\[¿¡]+"""  # as in “Pump
 _CLOSING = r"""["'“”„«»‚‘’,.;:!?…)\]]+(\s|$)"""  # as in pump.)
 

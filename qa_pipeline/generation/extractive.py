@@ -39,10 +39,7 @@ class ExtractiveModel:
         return f"extractive/{_rules_hash()}"
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
-        """Fill the reply model from the request's passages.
-
-        Raises a PermanentModelError if the request asks for verification or judgement.
-        """
+        """Fill the reply model from the request's passages, or raise a PermanentModelError for other roles."""
         payload: dict[str, Any]
         if request.role == "questions":
             candidates = find_candidates(request.passages[0])[: request.limit] if request.passages else ()
@@ -90,7 +87,6 @@ def _rules_hash() -> str:
 
 MAX_QUESTION, MIN_ANSWER, MAX_ANSWER = 200, 40, 490
 """Limits in characters. An answer of 500 that is most of its passage would count as a copy."""
-
 _TORN = re.compile(
     r"\s[.,;](?:\s|$)"  # "click on , then": a picture is missing
     r"|\(\s*\)(?<!\w\(\))"  # "( )": a link is missing; "call()" is whole
@@ -228,20 +224,18 @@ def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> st
     words = folded(written)
     has_article = not (grammar.definite | grammar.indefinite).isdisjoint(words[:1])
     article, noun = (words[0], words[1:]) if has_article else ("", words)  # noun: words with its attributes
-    if not _is_noun_phrase(noun, reading) or not _is_clear(written, article, noun, statement, reading):
+    if not _is_noun_phrase(noun, reading) or not _is_clear(written, article, noun, statement.says, reading):
         return None
     # "Main Pump" keeps its capitals; "The Pump" and "Pumps of steel" lose that of the sentence opening
     is_title_case = not any(word[0].islower() for word in written.split())
     return written if is_title_case and not has_article else reading.small(written)
 
 
-def _is_clear(
-    written: str, article: str, noun: Sequence[str], statement: Statement, reading: Reading
-) -> bool:
+def _is_clear(written: str, article: str, noun: Sequence[str], says: str, reading: Reading) -> bool:
     """Return True if a question about a subject, such as "The Main Pump", is clear without the passage."""
-    if statement.says.endswith("{anything}"):  # "By a valve is meant …" explains any word
+    if says.endswith("{anything}"):  # "By a valve is meant …" explains any word
         return True
-    names, is_definition = reading.names_in(written), statement.says.endswith("{thing}")
+    names, is_definition = reading.names_in(written), says.endswith("{thing}")
     if article in reading.grammar.indefinite:
         # "A check valve is a device that …" defines a class, but "A valve" is too vague; German and Swedish
         # write such a compound as a single word

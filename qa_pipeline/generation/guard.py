@@ -52,11 +52,9 @@ def guard_questions(
 ) -> list[Relevance]:
     """Decide for each question if its passages may answer it. A question without passages never passes.
 
-    By mode, any other question passes (prompt), or if its cosine reaches the threshold of the mode (embedding
-    and hybrid), if a model agrees (llm), or if both do (embedding_then_llm).
-
-    Raises a SettingsError without a model that the mode needs, and a PermanentModelError if the model cannot
-    answer further requests.
+    In mode prompt any other question passes, in embedding and hybrid if its cosine reaches the threshold of
+    the mode, in llm if a model agrees, and in embedding_then_llm if both do. Raises a SettingsError without a
+    needed model, and a PermanentModelError if it cannot answer further requests.
     """
     if settings.asks_a_model and model is None:
         raise SettingsError(
@@ -71,9 +69,7 @@ def guard_questions(
             Relevance(decided_by, value, passes=value is not None and value >= settings.threshold)
             for value in similarities
         ]
-    if (
-        settings.asks_a_model and model is not None
-    ):  # llm or embedding_then_llm: of questions that pass so far
+    if settings.asks_a_model and model is not None:  # llm, or embedding_then_llm after a high cosine
         indices = [index for index, relevance in enumerate(relevances) if relevance.passes]
         requests = [guard_request(rows[index], passages[index], llm) for index in indices]
         replies = complete_all(model, requests, workers=llm.workers)

@@ -193,8 +193,7 @@ def _fold(text: str) -> str:
 def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of acronyms, and of capitalised words that do not open a sentence.
 
-    German capitalises every noun. There a capitalised word counts only next to another ("Stiftung
-    Warentest").
+    German capitalises every noun, so there such a word counts only next to another: "Stiftung Warentest".
     """
     vocabulary = lexicon(language)
     counts_alone = not vocabulary.nouns_capitalised
@@ -210,9 +209,7 @@ def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
         is_acronym = rest != rest.lower() or any(character.isdigit() for character in rest)  # DNS, B2
         four_before = text[max(0, match.start() - 4) : match.start()]  # enough for '." ' or "### "
         opens_sentence = _SENTENCE_START.search(four_before) is not None
-        with_neighbours = capitalised[
-            max(0, index - 1) : index + 2
-        ]  # the word before, itself, the word after
+        with_neighbours = capitalised[max(0, index - 1) : index + 2]  # the words before and after, too
         is_in_group = any(text[a.end() : b.start()] == " " for a, b in pairwise(with_neighbours))
         if is_acronym or (not opens_sentence and (is_in_group or counts_alone)):
             yield match.span()

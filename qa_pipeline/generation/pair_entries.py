@@ -281,8 +281,7 @@ def read_pairs_beside(files: BatchFiles) -> list[RawPair]:
 def parse_pairs(content: bytes | None, name: str | Path, limits: Limits = LIMITS) -> list[RawPair]:
     """Read the rows of a pairs file with this content, or of the file `name`, as raw pairs.
 
-    `name` determines the format and appears in messages. Raises an InputError if the file as a whole cannot
-    be read.
+    `name` gives the format, and appears in messages. Raises an InputError if the file cannot be read.
     """
     path = Path(name)
     file = open_rows(path, limits, SUFFIXES, content=content, known_columns=COLUMNS)

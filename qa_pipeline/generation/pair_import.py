@@ -198,7 +198,6 @@ MaskTexts = Callable[[Sequence[str]], list[str]]
 """Masks related texts together, because words in a text may explain a number in another."""
 MaskReference = Callable[[str], str]
 """Masks a document reference, so that it still matches the document with the masked path."""
-
 _TEXTS = ("question", "answer", "expected_kind", "expected_verdict", "detail", "id")
 _LEAF = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|-?\d[\d.eE+-]*')  # \Z only keeps the search linear
 """Texts, numbers and field names of a JSON object: "a", 1.5. A number may be a telephone number."""
@@ -298,7 +297,7 @@ def _edited_entry(
     citations = []
     for citation in resolved:
         reference = citation["document_id"]  # of a document, also if its named section was not found
-        if citation["chunk_id"]:  # of any source with a single chunk
+        if citation["chunk_id"]:  # set if the source has a single chunk
             reference = citation["chunk_id"]
         elif citation["resolution"] == "section":  # "guide.md#Setup", since the document would cite too much
             reference = citation["raw"]

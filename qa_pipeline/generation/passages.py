@@ -15,7 +15,6 @@ from qa_pipeline.text.reading import read
 from qa_pipeline.text.sentences import split_sentences, units
 
 LONGEST_NAME = 60
-
 _WORD = re.compile(r"[^\s,;:?!()\[\]\"“”„«»|]+")
 _CODE_NAME = re.compile(r"^--?[^\W\d]|[^\W\d]_|_[^\W\d]|::|\(\)|\w\.\w{2}")  # --flag, a_b, call(), a.py
 _NAME = re.compile(rf"[{SMALL}][{CAPITALS}]|[{CAPITALS}]{{2}}|[^\W\d_]-?\d")  # iPhone, DNS, B-52
@@ -109,10 +108,7 @@ def has(text: str, words: Set[str]) -> bool:
 
 
 def _german_names(capitalised: Iterable[tuple[str, str]], definite: Set[str]) -> set[str]:
-    """Return both nouns of "Stiftung Warentest", and compounds such as "Haupt-Pumpe".
-
-    Each capitalised word comes with the word before it. A capital letter alone shows no name in German.
-    """
+    """Return pairs of nouns, such as "Stiftung Warentest" of (before, word), and compounds: "Haupt-Pumpe"."""
     names: set[str] = set()
     for before, word in capitalised:
         if before[:1].isupper() and before.lower() not in definite:  # not the article in "Die Pumpe läuft"

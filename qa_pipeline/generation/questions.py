@@ -56,9 +56,7 @@ def write_questions(
     If another retrieved chunk is gone, the search is repeated. Failed requests are asked again. A trial of a
     few chunks (`max_chunks`) ignores `previous`: it asks the same as a first run of all chunks, which can
     reuse its replies. Without `links` questions of several hops are not asked. Every planned question has a
-    row, written or not.
-
-    Raises a PermanentModelError if the model cannot answer further requests.
+    row, written or not. Raises a PermanentModelError if the model cannot answer further requests.
     """
     if settings.max_chunks is not None:  # earlier questions would change the plan
         previous = None

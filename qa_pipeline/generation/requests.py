@@ -240,11 +240,9 @@ PLAN = pl.Schema(dict.fromkeys(("chunk_id", "planned_type", "other_chunk_id"), p
 """A row for each planned question. Only a question of two hops has another chunk, to which a link leads."""
 SECTION = ("document_id", "section_start")
 """The columns that identify a section of a batch."""
-
 _SUMMARY_CHARACTERS = 400  # minimum characters of a passage that is worth summing up
 _ROWS = r"(?m)^.*\S \| \S.*$"  # a row of a table in document text
 _ITEMS = r"(?m)^\s*(?:[-*•]|\d{1,3}[.)]|[a-z]\)) \S"
-
 _OFFERED: Mapping[QuestionType, pl.Expr] = {
     "summary": pl.col("text").str.len_chars() >= _SUMMARY_CHARACTERS,
     "procedure": pl.col("text").str.count_matches(_ITEMS) >= 2,
@@ -260,10 +258,8 @@ def plan_questions(
     """Assign the remaining questions of a batch to chunks and types.
 
     `taken` has chunk_id and planned_type of existing questions, which count in the mix and the limit. `links`
-    is a frame of `LINKS`.
-
-    Returns:
-        PLAN, best slots first. Slots beyond the limit and two-hop questions without a link have no row.
+    is a frame of `LINKS`. Returns a frame of `PLAN`, best slots first. Slots beyond the limit and two-hop
+    questions without a link have no row.
     """
     linked = _with_linked_chunks(chunks.select("chunk_id", *SECTION, "text"), links)
     slots = _ordered(linked, settings.questions_per_chunk)  # a row for each slot, with its chunk
@@ -271,9 +267,8 @@ def plan_questions(
         slots = slots.head(max(0, settings.max_questions - taken.height))
     taken_by_type = dict(taken.group_by("planned_type").len().iter_rows())
     types = deal_types(slots, settings.mix, taken_by_type)
-    planned = slots.with_columns(
-        pl.Series("planned_type", types, pl.String()), other_chunk_id=pl.lit(None, pl.String())
-    )
+    no_chunk = pl.lit(None, pl.String())
+    planned = slots.with_columns(pl.Series("planned_type", types, pl.String()), other_chunk_id=no_chunk)
     # further questions of a type about a chunk get its next linked chunk, in rotation
     index_in_type = pl.int_range(pl.len()).over("chunk_id", "planned_type")
     for kind, scope in HOP_SCOPES.items():
@@ -310,7 +305,7 @@ def deal_types(
     """Return a type for each slot, close to the mix. `taken` counts the existing questions by type.
 
     A slot gets the scarcest type that suits its chunk and has open slots, if possible one that the chunk
-    lacks. If the open slots of all these types are dealt, it gets the type that exceeds its quota least.
+    lacks. Without any open slots, it gets the suitable type that exceeds its quota least.
     """
     if slots.is_empty():
         return []

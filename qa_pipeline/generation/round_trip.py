@@ -33,8 +33,7 @@ from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_passages, grounded_pairs
 
 ComparisonColumn = Literal["agrees", "fewer_chunks_answer"]
-"""Columns for the comparisons with the pair's answer: the quotes give it ("agrees"), or one of several chunks
-does ("fewer_chunks_answer")."""
+"""Columns that state if the quotes, or one of several chunks alone, give the pair's answer again."""
 
 
 class QuotedPairRow(DraftedPairRow):
@@ -88,9 +87,7 @@ def make_round_trips(
     """Return a row for each generated pair that passed source verification (a ROUND_TRIPS frame).
 
     `accept_grounding` is the share of claims that must be supported. With `only_hops` the model is only asked
-    about questions of several hops.
-
-    Raises a PermanentModelError if the model cannot answer further requests.
+    about questions of several hops. Raises a PermanentModelError if it cannot answer further requests.
     """
     generated = pairs.filter(pl.col("origin") == "generated", pl.col("coverage") != "none")
     passed = grounded_pairs(generated, claims, claim_verdicts, accept_grounding=accept_grounding)
@@ -159,7 +156,7 @@ def _ask(
             trip.columns["solved_answer"] = answer
         if answer is None:
             trip.agreements[column].append(False)
-        elif _is_same(answer, trip.pair["answer"]):
+        elif pl.select(normalised(pl.lit(answer)) == normalised(pl.lit(trip.pair["answer"]))).item():
             trip.agreements[column].append(True)
         else:
             trip.in_other_words.append((column, answer))
@@ -184,10 +181,6 @@ def _attempts(
     if trip.is_hop and len(chunks) > 1:
         for chunk in chunks:
             yield "fewer_chunks_answer", solve_request(pair, [chunk], llm)
-
-
-def _is_same(first: str, second: str) -> bool:
-    return pl.select(normalised(pl.lit(first)) == normalised(pl.lit(second))).item() is True
 
 
 def _compare(trips: Sequence[RoundTrip], model: LanguageModel, llm: LLMSettings) -> None:

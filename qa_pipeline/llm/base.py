@@ -187,9 +187,6 @@ def complete_all(
 
     Each call of this function has its own event loop, and the model's connections are closed before it ends.
     If a loop is already running, as in a notebook, a thread is used.
-
-    Raises:
-        PermanentModelError: later requests cannot succeed.
     """
     asking = _ask_all(model, requests, workers, notify)
     try:

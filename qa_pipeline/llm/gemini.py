@@ -60,8 +60,7 @@ class GeminiProvider(provider.Provider):
             name, error or log. Vertex AI uses the machine's credentials instead.
         credentials: other credentials for Vertex AI.
 
-    Raises:
-        KeyRejectedError: key or credentials are missing or malformed.
+    Raises a KeyRejectedError if key or credentials are missing or malformed.
     """
 
     def __init__(

@@ -130,8 +130,7 @@ class OpenAIProvider(provider.Provider):
     ) -> tuple[int, Mapping[str, str], Any]:
         """Return status, headers and JSON of the response, or its text if it is an error without JSON.
 
-        Raises:
-            ModelError: the connection failed, or the reply is too large or not JSON.
+        Raises a ModelError if the connection failed, or if the reply is too large or not JSON.
         """
         from httpx2 import Response
         from openai import APIStatusError, OpenAIError

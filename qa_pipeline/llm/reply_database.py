@@ -176,8 +176,7 @@ class Database:
         address: the SQLite file, or a postgresql:// address. Messages never contain its password.
         busy_seconds: maximum seconds to wait for another process that locks the SQLite file.
 
-    Raises:
-        SettingsError: the address is not a Postgres database.
+    Raises a SettingsError if the address is not a Postgres database.
     """
 
     def __init__(self, address: Path | str, *, busy_seconds: float = BUSY_SECONDS) -> None:

@@ -200,9 +200,7 @@ def _expected_calls(
     is_unfinished = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is None
     to_answer = SHARE_KEPT * planned_questions + (len(kept_questions) if is_unfinished else 0)
     to_verify = to_answer * generation.drafts_per_question + (len(existing_pairs) if is_unfinished else 0)
-    writing: dict[Role, float] = {
-        "questions": len(requests), "standalone": REWRITTEN * planned_questions
-    }  # fmt: skip
+    writing: dict[Role, float] = {"questions": len(requests), "standalone": REWRITTEN * planned_questions}
     calls_of = writing | _calls_after_writing(settings, to_answer, to_verify)
     passage_tokens = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
     for role, model in models.items():

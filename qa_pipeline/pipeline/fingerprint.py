@@ -155,10 +155,8 @@ class Finished(BaseModel):
 def batch_fingerprint(resources: Resources, batch: str) -> str:
     """Return a hash of everything that affects a batch's results; all its files are read.
 
-    Raises:
-        CorpusError: the batch does not exist, or cannot be read completely.
-        InputError: the list of forgotten documents is damaged.
-        SettingsError: a file named by the settings is unusable.
+    Raises a CorpusError if the batch is missing or unreadable, an InputError if the list of forgotten
+    documents is damaged, and a SettingsError if a file named by the settings is unusable.
     """
     settings, layout = resources.settings, resources.layout
     decisions = layout.decisions(batch)
@@ -196,7 +194,7 @@ def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome
     """Return the recorded outcome of a batch, if another run with this fingerprint would not change it.
 
     A batch that passed is unchanged unless it was withdrawn since then. A failed batch is recorded only if a
-    gate blocks it, and its outcome is the same while it is withdrawn for this reason.
+    gate blocks it, and keeps this outcome while it is withdrawn for this reason.
     """
     try:
         finished = Finished.model_validate_json(layout.finished(batch).read_bytes())

@@ -216,9 +216,7 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
 def read_outcomes(layout: Layout) -> pl.DataFrame:
     """Count the accepted pairs of each section of all batches, with the reason for 0: an OUTCOMES frame.
 
-    Raises:
-        InputError: every batch lacks verdicts.
-        TableError: a table cannot be read.
+    Raises an InputError if every batch lacks verdicts, and a TableError if a table cannot be read.
     """
     outcomes = []
     for path in sorted(layout.tables(VERDICTS.name)):
@@ -232,9 +230,7 @@ def read_outcomes(layout: Layout) -> pl.DataFrame:
 def read_tables(layout: Layout, batch: str) -> dict[str, pl.DataFrame]:
     """Return the tables of a batch by name; training examples may be missing after a failed gate.
 
-    Raises:
-        TableError: a table is missing or cannot be read.
-        CorpusError: the batch name is invalid.
+    Raises a TableError if another table is missing or damaged, and a CorpusError for an invalid batch name.
     """
     frames = {}
     for name, table in TABLES.items():

@@ -134,8 +134,7 @@ class Resources:
     def generator(self) -> LanguageModel | None:
         """Return the model that writes questions and answers; None if only existing pairs are verified.
 
-        Raises:
-            KeyRejectedError: the provider's key is missing.
+        Raises a KeyRejectedError if the provider's key is missing.
         """
         return self._model or self.models.of(self.settings.llm.generator)
 
@@ -154,8 +153,7 @@ class Resources:
     def note_documents(self, batch: str, documents: pl.DataFrame) -> None:
         """Record the corpus of a batch, and add its documents to the reply store, so that they can be erased.
 
-        Raises:
-            StorageError: the store is unusable.
+        Raises a StorageError if the store is unusable.
         """
         note_origin(self.layout, batch, None if self.pairs_file is not None else self.settings.corpus)
         # "none" means no model; replies of the offline rules ("extractive") are stored like a model's

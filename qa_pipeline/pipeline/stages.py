@@ -191,15 +191,12 @@ def split_and_score(
     chunks: pl.DataFrame,
     embeddings: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Split the answers into claims, find evidence for each claim and compute all local scores.
-
-    The verifying model, if any, splits answers as far as `verification.split_claims` asks for it.
-    """
+    """Split the answers into claims, find evidence for each claim and compute all local scores."""
     settings, model = run.settings, run.resources.reviewer("verifier")
     claims = None
     if model is not None:
         passages, verification, llm = records.passages_by_id(chunks), settings.verification, settings.llm
-        # empty if `split_claims` is "rules", and then the rules split
+        # `split_claims` may limit the model to some answers or none; the rules split the others
         claims = splitting.split_answers(pairs, passages, model, verification, llm, notify=run.notify)
     return score_claims(run.resources, pairs, documents, chunks, embeddings, run.notify, model_claims=claims)
 
