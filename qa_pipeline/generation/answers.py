@@ -66,9 +66,8 @@ def draft_answers(
     An answer that came with its question is the first draft and costs no call, if all chunks that the
     question is about are among the passages. Further drafts of a question differ only in the seed. A pair of
     `previous` is kept if its passages, prompt, model and guard decision are unchanged. Failed drafts are
-    asked again. `select` chooses the usable passages.
-
-    Raises a PermanentModelError if the model cannot answer further requests.
+    asked again. `select` chooses the usable passages. Raises a PermanentModelError if the model cannot answer
+    further requests.
     """
     passages = passages_by_id(chunks)
     rows = list(typed_rows(questions.filter(pl.col("status") == "kept"), KeptQuestionRow))
@@ -83,7 +82,6 @@ def draft_answers(
         for row, request, relevance in zip(rows, requests, relevances, strict=True)
         for number in range(1, 1 + (settings.drafts_per_question if relevance.passes else 1))
     ]
-    # None for a draft that needs a call
     ready = [_made_without_call(draft, earlier, passages, settings, model.name) for draft in drafts]
     to_ask = [draft.request for draft, pair in zip(drafts, ready, strict=True) if pair is None]
     replies = iter(complete_all(model, to_ask, workers=llm.workers, notify=notify))
@@ -163,7 +161,7 @@ def _made_without_call(
     settings: GenerationSettings,
     model: str,
 ) -> PairRow | None:
-    """Return a pair without a call: written with its question, answered before or stopped by the guard."""
+    """Return a pair written with its question, answered before or stopped by the guard, else None."""
     row, is_stopped = draft.row, not draft.relevance.passes
     if draft.number == 1 and not is_stopped and (written := _answer_of_question(row, passages)):
         # the prompt of the questions wrote this answer

@@ -39,7 +39,7 @@ class ExtractiveModel:
         return f"extractive/{_rules_hash()}"
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
-        """Fill the reply model from the request's passages, or raise a PermanentModelError for other roles."""
+        """Fill the reply model from the request's passages; raise a PermanentModelError for other roles."""
         payload: dict[str, Any]
         if request.role == "questions":
             candidates = find_candidates(request.passages[0])[: request.limit] if request.passages else ()
@@ -233,12 +233,12 @@ def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> st
 
 def _is_clear(written: str, article: str, noun: Sequence[str], says: str, reading: Reading) -> bool:
     """Return True if a question about a subject, such as "The Main Pump", is clear without the passage."""
+    # `noun` has the words without the article, and `says` is the pattern of the sentence
     if says.endswith("{anything}"):  # "By a valve is meant …" explains any word
         return True
     names, is_definition = reading.names_in(written), says.endswith("{thing}")
     if article in reading.grammar.indefinite:
-        # "A check valve is a device that …" defines a class, but "A valve" is too vague; German and Swedish
-        # write such a compound as a single word
+        # a class: "A check valve is a device that …", but not "A valve"; a German compound is a single word
         return is_definition and (len(noun) > 1 or not reading.grammar.open_compounds)
     opens_with_name = noun[0] in names or reading.writes_as_name(written.split()[1 if article else 0])
     is_known = opens_with_name or reading.is_headed(" ".join(noun))  # or in the heading or title

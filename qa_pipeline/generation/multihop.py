@@ -71,7 +71,7 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     )
     # kind and weight are those of the chunk for which the mention is stronger, such as its own heading
     is_right_stronger = pl.col("weight_right") >= pl.col("weight")
-    edges = (
+    return (
         in_common.with_columns(
             scope=pl.when(is_across).then(pl.lit("across")).otherwise(pl.lit("within")),
             weight=pl.max_horizontal("weight", "weight_right"),
@@ -83,8 +83,8 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
         .sort("node", "weight", "key", "node_right", descending=[False, True, False, False])
         .unique(["node", "node_right"], keep="first", maintain_order=True)
         .filter(pl.int_range(pl.len()).over("node", "scope") < LINKS_EACH)
+        .select(LINKS.names())
     )
-    return edges.select(LINKS.names())
 
 
 def _shared_mentions(chunks: pl.DataFrame) -> pl.DataFrame:

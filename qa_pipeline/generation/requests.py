@@ -101,11 +101,10 @@ def plan_requests(
 ) -> list[QuestionsRequest]:
     """Return a request per planned chunk or pair of chunks, best first, without chunks of `existing` rows."""
     chunks, left_out = _without_doubts(chunks), list(passed_over(chunks))
-    # skipped first chunks of links are not in `to_ask`
+    # links to skipped chunks are dropped here; links from them are unused, since `to_ask` lacks these chunks
     links = LINKS.to_frame() if links is None else links.filter(~pl.col("other_chunk_id").is_in(left_out))
     planned_before = [(row["target_chunk_ids"][0], row["planned_type"]) for row in existing]
-    schema = dict.fromkeys(("chunk_id", "planned_type"), pl.String())
-    taken = pl.DataFrame(planned_before, schema, orient="row")
+    taken = pl.DataFrame(planned_before, {"chunk_id": pl.String(), "planned_type": pl.String()}, orient="row")
     to_ask = chunks.filter(~pl.col("chunk_id").is_in([*left_out, *taken["chunk_id"]]))
     plan = plan_questions(to_ask, settings, taken, links)
     if settings.max_chunks is not None:  # after the plan: drawn chunks get the questions of a run without it
@@ -115,7 +114,7 @@ def plan_requests(
     passages = passages_by_id(chunks)
     columns = ("chunk_id", "other_chunk_id", "bridge")
     bridge_of = {(first, second): bridge for first, second, bridge in links.select(columns).iter_rows()}
-    # a row for each request, with the types of its questions; the other chunk may be null
+    # a row for each request, with the types of its questions; about a single chunk, `other_chunk_id` is null
     groups = plan.group_by("chunk_id", "other_chunk_id", maintain_order=True).agg("planned_type")
     requests = []
     for chunk_id, other_chunk_id, types in groups.iter_rows():

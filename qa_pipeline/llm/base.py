@@ -141,7 +141,7 @@ def maker(model: str, reply: Reply[Any] | ModelError) -> str:
 
 
 def makers(model: str) -> tuple[str, str]:
-    """Return the names that rows state for a model: its own, and that of a fake that replies for it."""
+    """Return the names that rows state for a model: its own, and that of `make serve-fake` in its stead."""
     return model, f"{FAKE}{model}"
 
 

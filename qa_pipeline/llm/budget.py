@@ -58,7 +58,7 @@ class Price:
         prices = self.terms.get_prices(datetime.fromtimestamp(now, UTC))
         # `input_tokens` is the total, and includes those read from the cache and those written to it
         counts = [Counts(input_tokens=tokens_in, cache_read_tokens=cached, output_tokens=tokens_out)]
-        if prices.cache_write_mtok is not None:  # replies do not report writing: assume it of all the rest
+        if prices.cache_write_mtok is not None:  # replies do not report it, so assume it of all the rest
             counts.append(counts[0] + Counts(cache_write_tokens=tokens_in - cached))
         return max(prices.calc_price(count)["total_price"] for count in counts)
 

@@ -136,7 +136,7 @@ class HostedModel:
         await self.provider.aclose()
 
     async def _send(self, request: Request[Any], asking: _Asking) -> RawReply:
-        """Send once, update throttle and budget, and record a completed call if it may be charged."""
+        """Send once, update throttle and budget, and record the call if it completed and may be charged."""
         most_input = most_request_tokens(request)
         reservation = await self._budget.reserve(request, self.name, most_input, self._most_output)
         charge = partial(self._charge, request, asking, reservation)  # takes outcome, model and usage
@@ -207,10 +207,10 @@ class HostedModel:
         )
 
     def _next_wait(self, asking: _Asking, error: Exception) -> float | bool:
-        """Return the seconds to wait for the next try, True for the usual backoff, or False to give it up.
+        """Return the seconds to wait for the next try, True for the usual backoff, or False to give up.
 
-        stamina calls it after each failed try, and raises `error` after False. Raises a PermanentModelError
-        to end the run.
+        stamina calls it after each failed try. After False, it raises `error`. A PermanentModelError raised
+        here ends the run.
         """
         if not isinstance(error, TransientModelError):
             return False

@@ -201,10 +201,10 @@ def _expected_calls(
     to_answer = SHARE_KEPT * planned_questions + (len(kept_questions) if is_unfinished else 0)
     to_verify = to_answer * generation.drafts_per_question + (len(existing_pairs) if is_unfinished else 0)
     writing: dict[Role, float] = {"questions": len(requests), "standalone": REWRITTEN * planned_questions}
-    calls_of = writing | _calls_after_writing(settings, to_answer, to_verify)
+    calls_by_role = writing | _calls_after_writing(settings, to_answer, to_verify)
     passage_tokens = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
     for role, model in models.items():
-        calls = calls_of[role]
+        calls = calls_by_role[role]
         level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
         thoughts = THOUGHTS.get(level, 0) * calls
         if role == "questions":  # these requests are known, and each of their questions has REPLY_TOKENS
