@@ -206,6 +206,7 @@ async def _ask_all(
     unsent = iter(enumerate(requests))  # shared: each worker takes the next request
 
     async def worker() -> None:
+        """Send unsent requests one by one, until a worker gets a PermanentModelError."""
         for number, request in unsent:
             try:
                 outcomes[number] = await model.complete(request)
