@@ -54,8 +54,8 @@ def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.Da
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
     fabricated = fabricated_citations(pairs, claims).join(accepted, on="pair_id", how="semi")
     breaches = {"fabricated": int(fabricated["fabricated"].sum())}
-    detail = f"{accepted.height} accepted pairs looked at"
-    return law("fabricated_citations", accepted.height, breaches, detail)
+    count = accepted.height
+    return law("fabricated_citations", count, breaches, f"{count} accepted pairs looked at")
 
 
 def documents_gate(*, documents: pl.DataFrame) -> Gate:
@@ -121,7 +121,7 @@ def proof_gate(
         .filter(pl.col("verdict") == SUPPORTED)
         .join(accepted, on="pair_id", how="semi")
     )
-    # a refusal has the coverage "none", and nothing to prove
+    # the coverage of a pair is full, partial, or none for a refusal, which has nothing to prove
     answered = pairs.filter(pl.col("coverage") != "none").join(accepted, on="pair_id", how="semi")
     breaches = {
         **_evidence_breaches(quotes, documents),
@@ -160,18 +160,17 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
     wait for a judge may still be accepted. A batch fails only if it would fail even with all of them.
     """
     rated, limit = _rated(verdicts), settings.min_pass_rate
-    verdict_counts, unjudged = _verdict_counts(rated), unjudged_pairs(verdicts)
+    verdict_counts, unjudged = _verdict_counts(rated), unjudged_pairs(rated)
     not_wrong = rated.filter(pl.col("verdict") == "rejected", pl.col("reason").is_in(NOT_WRONG)).height
     accepted, proved_wrong = verdict_counts["accepted"], verdict_counts["rejected"] - not_wrong
     decided = accepted + proved_wrong
     counts = {**verdict_counts, "rejected": proved_wrong, "not_wrong": not_wrong}
-    advice = _judge_advice(verdicts)
-    if not decided:
+    advice = _judge_advice(unjudged)
+    if not decided:  # the gate only warns
         detail = f"none of {rated.height} pairs was accepted or proved wrong: {_reasons(rated)}"
         if rated.is_empty():
             detail = "the batch has no pairs"
-        passed, blocking, rate = False, False, None  # it only warns
-        return Gate("pass_rate", passed, blocking, rate, limit, 0, detail + advice, counts)
+        return Gate("pass_rate", False, False, None, limit, 0, detail + advice, counts)
     low, high = wilson_bounds(accepted, decided)
     _, high_if_judge_accepts = wilson_bounds(accepted + unjudged, decided + unjudged)
     # rounded, since 34 of 34 gave 0.9999999999999999, below a limit of 1
@@ -180,24 +179,24 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
     left_out = f"{not_wrong} not proved wrong, {undecided} undecided left out"
     detail = f"{accepted} of {decided} accepted ({left_out})"
     detail += f", 95 % interval {low:.3f} to {high:.3f}, limit {limit}"
-    passed = low >= limit
-    blocking = passed or highest < limit  # else the interval contains the limit, and the gate only warns
-    if not blocking:
+    is_above, is_below = low >= limit, highest < limit
+    # otherwise the interval contains the limit, perhaps only if the judge accepts all: the gate warns
+    is_certain = is_above or is_below
+    if not is_certain:
         detail += "; too few pairs to say if the rate is above the limit"
-    if not passed:
+    if not is_above:
         detail += advice
-    return Gate("pass_rate", passed, blocking, accepted / decided, limit, decided, detail, counts)
+    return Gate("pass_rate", is_above, is_certain, accepted / decided, limit, decided, detail, counts)
 
 
 def unjudged_pairs(verdicts: pl.DataFrame) -> int:
-    """Count the pairs that passed source verification and wait for a judge or a person."""
+    """Count the rated pairs that passed source verification and wait for a judge or a person."""
     reasons = ("not_judged", JUDGE_NOT_TRUSTED)
     return _rated(verdicts).filter(pl.col("reason").is_in(reasons)).height
 
 
-def _judge_advice(verdicts: pl.DataFrame) -> str:
+def _judge_advice(unjudged: int) -> str:
     """Return advice if pairs wait for a judge; otherwise an empty text."""
-    unjudged = unjudged_pairs(verdicts)
     if not unjudged:
         return ""
     return (
@@ -325,19 +324,19 @@ def _reviewer_gate(reviewer: Reviewer, reason: str, canaries: pl.DataFrame, verd
     `reason` is the reason code of waiting pairs. A single true canary is too few for a warning.
     """
     reviewed = canaries.filter(_BY_MODEL, pl.col("asks") == reviewer)
-    trust, true_rates = reviewer_trust(canaries, reviewer), _rates(reviewed.filter(~_IS_FALSE))
+    gate, true_rates = reviewer_trust(canaries, reviewer), _rates(reviewed.filter(~_IS_FALSE))
     waiting = verdicts.filter(pl.col("reason") == reason).height
     unreadable = reviewed.filter(verdict="failed").height
     rejects_all = true_rates is not None and true_rates["canaries"] > 1 and not true_rates["accepted"]
-    parts = [f"wrong ones: {trust.detail}"]
+    parts = [f"wrong ones: {gate.detail}"]
     if rejects_all:
         parts.append("no right one is accepted")
     if unreadable:
         parts.append(f"{unreadable} without a reply that can be read")
     if waiting:
         parts.append(f"{waiting} pairs wait: name another model (llm.{reviewer}.model)")
-    passed = not waiting and not rejects_all
-    return replace(trust, passed=passed, blocking=False, detail="; ".join(parts), counts={"waiting": waiting})
+    passed = not waiting and not rejects_all  # a distrusted model alone, without waiting pairs, is no warning
+    return replace(gate, passed=passed, blocking=False, detail="; ".join(parts), counts={"waiting": waiting})
 
 
 GATES: tuple[GateSpec, ...] = (

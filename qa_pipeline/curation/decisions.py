@@ -53,49 +53,46 @@ def _damaged(path: Path, error: Exception) -> TableError:
     return TableError(f"{path} cannot be read: {error}; repair it or restore it from a backup")
 
 
-def add_decisions(path: Path, rows: Sequence[Mapping[str, Any]], seen: int | None = None) -> None:
+def add_decisions(path: Path, rows: Sequence[Mapping[str, Any]], last_seen: int | None = None) -> None:
     """Append decisions to a file. Decisions that are already recorded are skipped.
 
     Args:
         path: the file of the batch.
         rows: the decisions, without their sequence numbers.
-        seen: sequence number of the last decision about these pairs that the person has seen; -1 if there
-            was none. None skips this check.
+        last_seen: sequence number of the last decision about these pairs that the person has seen; -1 if
+            there was none. None skips this check.
 
     Raises:
         DecidedMeanwhileError: a later decision about these pairs exists. The file is unchanged.
         TableError: the file is damaged.
         StorageError: the file cannot be written. It is unchanged.
     """
+    rewrite(path, lambda content: _append(_parsed(path, content), rows, last_seen).write_ndjson().encode())
 
-    def with_rows(content: bytes) -> bytes:
-        """Return the content of the file with the new decisions appended."""
-        recorded = _parsed(path, content)
-        recorded_ids = set(recorded["decision_id"])  # another process may have recorded the same file
-        new = [row for row in rows if row["decision_id"] not in recorded_ids]
-        if seen is not None:
-            pair_ids = [row["pair_id"] for row in new]
-            later = recorded.filter(pl.col("pair_id").is_in(pair_ids), pl.col("sequence") > seen)
-            if later.height:
-                row = later.row(-1, named=True)
-                raise DecidedMeanwhileError(
-                    f"{row['who']} decided about this pair meanwhile ({row['decision']}); "
-                    "look at it as it is now"
-                )
-        last = recorded["sequence"].max()  # not the count: rows about forgotten documents were deleted
-        first = last + 1 if isinstance(last, int) else 0
-        numbered = [{**row, "sequence": first + offset} for offset, row in enumerate(new)]
-        return pl.concat([recorded, DECISIONS.frame(numbered)]).write_ndjson().encode()
 
-    rewrite(path, with_rows)
+def _append(recorded: pl.DataFrame, rows: Sequence[Mapping[str, Any]], last_seen: int | None) -> pl.DataFrame:
+    """Return the recorded decisions, followed by the new decisions of `rows`; see `add_decisions`."""
+    recorded_ids = set(recorded["decision_id"])  # another process may have recorded the same file
+    new = [row for row in rows if row["decision_id"] not in recorded_ids]
+    if last_seen is not None:
+        pair_ids = [row["pair_id"] for row in new]
+        later = recorded.filter(pl.col("pair_id").is_in(pair_ids), pl.col("sequence") > last_seen)
+        if later.height:
+            row = later.row(-1, named=True)
+            raise DecidedMeanwhileError(
+                f"{row['who']} decided about this pair meanwhile ({row['decision']}); look at it as it is now"
+            )
+    last = recorded["sequence"].max()  # not the count: rows about forgotten documents were deleted
+    first = last + 1 if isinstance(last, int) else 0
+    numbered = [{**row, "sequence": first + offset} for offset, row in enumerate(new)]
+    return pl.concat([recorded, DECISIONS.frame(numbered)])
 
 
 def standing(decisions: pl.DataFrame) -> pl.DataFrame:
     """Return the last decision about each pair and claim that was not reverted, stale or not."""
     taken_back = decisions["takes_back"].drop_nulls().implode()
-    return decisions.filter(pl.col("decision") != REOPENED, ~pl.col("decision_id").is_in(taken_back)).unique(
-        ["pair_id", "claim_id"], keep="last", maintain_order=True
-    )
+    not_reverted = decisions.filter(pl.col("decision") != REOPENED, ~pl.col("decision_id").is_in(taken_back))
+    return not_reverted.unique(["pair_id", "claim_id"], keep="last", maintain_order=True)
 
 
 def content_hashes(pairs: pl.DataFrame, claims: pl.DataFrame) -> dict[str, str]:
@@ -141,7 +138,7 @@ def decision_states(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.Dat
 
 
 def applied(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """Return the applied decisions. The column `explanation` gives their author and reason in words."""
+    """Return the applied decisions (accepted, rejected, edited); `explanation` has author and reason."""
     counting = decision_states(decisions, pairs, claims).filter(pl.col("state") == APPLIED).drop("state")
     why = pl.format(": {}", "why").fill_null("")
     return counting.with_columns(pl.concat_str(pl.lit("by "), "who", why).alias("explanation"))
@@ -156,16 +153,17 @@ def overrule_claims(
     their verdicts, because the reason may be another. A claim without evidence is never accepted.
     """
     applied_decisions = applied(decisions, pairs, claims)
-    is_about_claim, is_accepted = pl.col("claim_id").is_not_null(), pl.col("decision") == "accepted"
+    is_about_claim = pl.col("claim_id").is_not_null()
+    is_accepted, is_rejected = pl.col("decision") == "accepted", pl.col("decision") == "rejected"
     # a row per claim with evidence; select first, since filtering the whole claims table would copy it
     with_evidence = claims.select("claim_id", "pair_id", "evidence_quote").drop_nulls("evidence_quote")
-    claim_decisions = applied_decisions.filter(is_about_claim)
+    claim_decisions = applied_decisions.filter(is_about_claim)  # accepted or rejected; only pairs are edited
     accepted_pairs = applied_decisions.filter(~is_about_claim, is_accepted).drop("claim_id")
-    pair_decisions = accepted_pairs.join(with_evidence, on="pair_id")  # repeated for each claim
+    pair_decisions = accepted_pairs.join(with_evidence, on="pair_id")  # accepted, a row per claim
     has_evidence = pl.col("claim_id").is_in(with_evidence["claim_id"].to_list())
     last_decisions = (  # a row per claim
         pl.concat([claim_decisions, pair_decisions.select(claim_decisions.columns)])
-        .filter((pl.col("decision") == "rejected") | has_evidence)
+        .filter(is_rejected | has_evidence)
         .sort("sequence")
         .unique("claim_id", keep="last", maintain_order=True)
         .select("claim_id", "decision", "explanation")
@@ -174,7 +172,7 @@ def overrule_claims(
     new_values: dict[str, pl.Expr] = {
         "verdict": pl.when(is_accepted).then(pl.lit("supported")).otherwise(pl.lit("unsupported")),
         "decided_by": pl.lit(PERSON),
-        "reason": pl.when(~is_accepted).then(pl.lit("person_rejected")),
+        "reason": pl.when(is_rejected).then(pl.lit("person_rejected")),
         "detail": pl.col("explanation"),
     }
     joined = claim_verdicts.join(last_decisions, on="claim_id", how="left", maintain_order="left")

@@ -17,11 +17,11 @@ def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFra
     texts (exact_group) and of equal terms (near_group) of pairs; a candidate without a row there is unique.
 
     Returns:
-        pair_id, duplicate_of (the kept pair) and repeated (a reason code), a row for each duplicate.
+        pair_id, duplicate_of (the kept pair) and repeat_reason (a code), a row for each duplicate.
     """
     grouped = candidates.select("pair_id", "composite").join(twins, on="pair_id", how="left")
     grouped = grouped.with_columns(pl.col("exact_group", "near_group").fill_null(pl.col("pair_id")))
-    # True if it equals the kept pair, which `_repeats` sorts first in a near group
+    # `_repeats` evaluates this after sorting the best pair of each near group, which is kept, to the front
     equals_kept = pl.col("exact_group") == pl.col("exact_group").first().over("near_group")
     reason = pl.when(equals_kept).then(pl.lit(DUPLICATE)).otherwise(pl.lit(NEAR_DUPLICATE))
     return _repeats(grouped, ["near_group"], reason)
@@ -54,16 +54,19 @@ def find_same_wording(candidates: pl.DataFrame) -> pl.DataFrame:
 def _repeats(
     candidates: pl.DataFrame, key: list[str], reason: pl.Expr, *tie_breakers: str, keep: int = 1
 ) -> pl.DataFrame:
-    """Return all but the best `keep` rows with equal values in `key`, with the columns of `find_duplicates`.
+    """Return pair_id, duplicate_of and repeat_reason of all but the best `keep` rows of each `key`.
 
-    The result does not depend on the row order; `reason` is evaluated over rows with the best first.
+    The best row has the highest composite, then the lowest tie breakers and pair_id. `reason`, such as
+    `pl.lit("alternative")`, is evaluated over rows with the best first.
     """
-    order = ["composite", *tie_breakers, "pair_id"]  # the highest composite, then the lowest of the others
-    best_first = candidates.sort(order, descending=[True, *[False] * (len(order) - 1)], nulls_last=True)
+    order = ["composite", *tie_breakers, "pair_id"]
+    is_descending = [name == "composite" for name in order]
+    best_first = candidates.sort(order, descending=is_descending, nulls_last=True)
     best_pair_id = pl.col("pair_id").first().over(key)
     rank = pl.int_range(pl.len()).over(key)  # 0 for the best of the rows with equal values
-    ranked = best_first.with_columns(duplicate_of=best_pair_id, repeated=reason, rank=rank)
-    return ranked.filter(pl.col("rank") >= keep).select("pair_id", "duplicate_of", "repeated").sort("pair_id")
+    ranked = best_first.with_columns(duplicate_of=best_pair_id, repeat_reason=reason, rank=rank)
+    repeats = ranked.filter(pl.col("rank") >= keep)
+    return repeats.select("pair_id", "duplicate_of", "repeat_reason").sort("pair_id")
 
 
 def find_conflicts(candidates: pl.DataFrame) -> pl.DataFrame:

@@ -44,7 +44,7 @@ _VERIFICATION, _ASSESSMENT = "source_verification", "quality_assessment"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule that sets the verdict of the rows that match `when`. `reason` is a code or a column."""
+    """A rule for rows that match `when`; the first match of a list counts. `reason` is a code or a column."""
 
     when: pl.Expr
     verdict: str
@@ -71,12 +71,12 @@ def build_verdicts(
     The frames are the tables of these names, except `refusals`: pair_id and outcome of the pairs with
     coverage "none". Rows about pairs that are missing in `pairs` are ignored.
     """
-    accept_grounding = verification.accept_grounding
-    outcomes = ground_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
-    open_ids = _open_without_model(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
+    outcomes = ground_pairs(pairs, claims, claim_verdicts, accept_grounding=verification.accept_grounding)
+    locally_undecided = _undecided_without_model(pairs, claims, claim_verdicts, verification)
     pair_decisions = applied(decisions, pairs, claims).filter(pl.col("claim_id").is_null())
     facts = _gather(pairs, outcomes, assessments, refusals, pair_decisions, round_trips).with_columns(
-        _composite(judging), pl.col("pair_id").is_in(open_ids.implode()).alias("open_without_model")
+        _composite(judging),
+        undecided_without_model=pl.col("pair_id").is_in(locally_undecided.implode()),
     )
     rules = _rules(judging, reviewer_trust(canaries, "verifier"), reviewer_trust(canaries, "judge"))
     decided = _settle_repeats(_apply(rules, facts), find_twins(pairs))
@@ -94,15 +94,16 @@ def build_verdicts(
     )
 
 
-def _open_without_model(
-    pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame, *, accept_grounding: float
+def _undecided_without_model(
+    pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame, settings: VerificationSettings
 ) -> pl.Series:
-    """Return the ids of pairs that the local steps leave undecided, whatever the model decided."""
+    """Return the ids of pairs that are undecided if the model's verdicts on claims are ignored."""
+    # a failed call is no verdict: its claim, and so its pair, stays failed
     is_by_model = (pl.col("decided_by") == MODEL) & (pl.col("verdict") != "failed")
     local_verdicts = claim_verdicts.with_columns(
         verdict=pl.when(is_by_model).then(pl.lit("undecided")).otherwise("verdict")
     )
-    outcomes = ground_pairs(pairs, claims, local_verdicts, accept_grounding=accept_grounding)
+    outcomes = ground_pairs(pairs, claims, local_verdicts, accept_grounding=settings.accept_grounding)
     return outcomes.filter(pl.col("outcome") == "undecided")["pair_id"]
 
 
@@ -165,21 +166,23 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
 
 
 def _verification_rules(verifier: Gate) -> list[Rule]:
-    """Return the rules by the outcome of source verification. An edited answer is not judged."""
-    # local steps left a claim open, so the outcome is the model's
-    is_by_model = pl.col("open_without_model") & (_OUTCOME != "undecided")
+    """Return the rules by the outcome of source verification, in order. An edited answer is not judged."""
+    # undecided by the local steps and decided now: the model decided
+    is_by_model = pl.col("undecided_without_model") & (_OUTCOME != "undecided")
     is_distrusted = is_by_model & ~pl.lit(verifier.passed)
     canary_detail = pl.lit(f"wrong on purpose: {verifier.detail}")  # about the accepted canaries
     is_edited = (pl.col("origin") == EDITED) & (_OUTCOME == "grounded")
+    editor = pl.format("by {}", "generator")  # the generator of an edited pair is the person who edited it
     return [
         Rule(is_distrusted, "needs_review", _VERIFICATION, VERIFIER_NOT_TRUSTED, canary_detail),
-        Rule(is_edited, "accepted", PERSON, "person_edited", pl.format("by {}", "generator")),  # a person
+        Rule(is_edited, "accepted", PERSON, "person_edited", editor),
         Rule(_OUTCOME == FLAWED, "rejected", "pairs", _REASON, _DETAIL),
         Rule(_OUTCOME == "not_drafted", "failed", "pairs", _REASON, _DETAIL),
         Rule(_OUTCOME == "no_claims", "failed", _VERIFICATION, "no_claims"),
         Rule(_OUTCOME == "failed", "failed", _VERIFICATION, _REASON, _DETAIL),
         Rule(_OUTCOME == "rejected", "rejected", _VERIFICATION, _REASON, _DETAIL),
         Rule(_OUTCOME == "undecided", "needs_review", _VERIFICATION, _REASON, _DETAIL),
+        # other grounded answers match no rule here and go on to the judge
     ]
 
 
@@ -194,7 +197,7 @@ def _refusal_rules() -> list[Rule]:
     return [
         Rule(lacks_denial, "rejected", "pairs", "premise_not_denied", advice),
         Rule(has_answer, "rejected", "pairs", "question_answered", answered_detail),
-        Rule(is_refusal & (refusal == "correct_refusal"), "accepted", "accepted", refusal),
+        Rule(is_refusal & (refusal == "correct_refusal"), "accepted", stage="accepted", reason=refusal),
         Rule(is_refusal & (refusal == "refused_answerable"), "rejected", "refusal", refusal),
         Rule(is_refusal & (refusal == "unproved_refusal"), "needs_review", "refusal", refusal),
         Rule(is_refusal, "failed", "refusal", "no_refusal_evidence", unexamined_detail),
@@ -218,26 +221,26 @@ def _round_trip_rules() -> list[Rule]:
 
 
 def _assessment_rules(judging: JudgingSettings, judge: Gate) -> list[Rule]:
-    """Return the rules by the judge. Without a judge all claims of an accepted pair must be supported."""
+    """Return the rules by the judge, in order. Unjudged pairs need support for all their claims."""
     status, judge_detail = pl.col("judge_status"), pl.col("judge_detail")
     is_unjudged = status == "not_judged"
     all_supported = pl.col("supported_claims") == pl.col("claims")
-    is_accepted_unjudged = is_unjudged & all_supported & pl.lit(judging.accept_unjudged)
+    is_accepted_unjudged = is_unjudged & all_supported & pl.lit(bool(judging.accept_unjudged))
     judge_reason = pl.coalesce(pl.col("judge_reason"), pl.lit("judge_failed"))
     missing_detail = pl.lit("the pair passed source verification and no assessment of it exists")
     canary_detail = pl.lit(f"wrong on purpose: {judge.detail}")
     is_injected = pl.col("judge_reason") == INJECTION_IN_SOURCE
     injection = pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it")
     return [
-        Rule(is_accepted_unjudged, "accepted", "accepted", "unjudged", judge_detail),
+        Rule(is_accepted_unjudged, "accepted", stage="accepted", reason="unjudged", detail=judge_detail),
         Rule(is_unjudged, "needs_review", _ASSESSMENT, "not_judged", judge_detail),
         Rule(status == "failed", "failed", _ASSESSMENT, judge_reason, judge_detail),
         Rule(status.is_null() | (status != "judged"), "failed", _ASSESSMENT, "no_assessment", missing_detail),
         Rule(~pl.lit(judge.passed), "needs_review", _ASSESSMENT, JUDGE_NOT_TRUSTED, canary_detail),
-        *_scoring(judging, judge_detail),
+        *_scoring(judging, judge_detail),  # pairs beyond this rule have sufficient scores
         Rule(is_injected, "needs_review", _ASSESSMENT, INJECTION_IN_SOURCE, injection),
-        Rule(~all_supported, "accepted", "accepted", "partially_supported"),
-        Rule(_EVERY, "accepted", "accepted", "passed"),
+        Rule(~all_supported, "accepted", stage="accepted", reason="partially_supported"),
+        Rule(_EVERY, "accepted", stage="accepted", reason="passed"),
     ]
 
 
@@ -291,7 +294,7 @@ def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     candidates = decided.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
     alternatives = duplicates.find_alternatives(candidates)
     # each step looks only at the pairs that the steps before it kept: the best draft of a question, then
-    # one of equal pairs (twins), then ten of a wording; `repeated` has the reason for the others
+    # one of equal pairs (twins), then ten of a wording
     best_drafts = candidates.join(alternatives, on="pair_id", how="anti")
     repeats = pl.concat([alternatives, duplicates.find_duplicates(best_drafts, twins)])
     distinct = candidates.join(repeats, on="pair_id", how="anti")
@@ -303,7 +306,7 @@ def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     detail = pl.format("the question has {} different accepted answers", pl.col("answers"))
     return _apply(
         [
-            Rule(pl.col("duplicate_of").is_not_null(), "rejected", "deduplication", pl.col("repeated")),
+            Rule(pl.col("duplicate_of").is_not_null(), "rejected", "deduplication", pl.col("repeat_reason")),
             Rule(conflicts, "needs_review", "deduplication", "conflicting_answers", detail),
         ],
         marked,
@@ -314,14 +317,11 @@ def support_level() -> pl.Expr:
     """Return the support level for the column grounding; null if grounding is null."""
     share = pl.col("grounding").round(_DIGITS)
     return (
-        pl.when(share >= WELL_SUPPORTED)
-        .then(pl.lit("well_supported"))
-        .when(share >= PARTIALLY_SUPPORTED)
-        .then(pl.lit("partial"))
-        .when(share.is_not_null())
-        .then(pl.lit("weak"))
+        pl.when(share >= WELL_SUPPORTED).then(pl.lit("well_supported"))
+        .when(share >= PARTIALLY_SUPPORTED).then(pl.lit("partial"))
+        .when(share.is_not_null()).then(pl.lit("weak"))
         .alias("support_level")
-    )
+    )  # fmt: skip
 
 
 def _unsupported_spans(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:

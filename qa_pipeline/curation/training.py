@@ -35,17 +35,13 @@ def find_proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame, documents: p
     Returns:
         claim_id, pair_id, text, the evidence columns of the claims table, and the path of the document.
     """
+    paths = documents.select("path", evidence_document_id="document_id")
     return (
         decided_claims(claims, claim_verdicts)
         .filter(pl.col("verdict") == SUPPORTED)
         .select("claim_id", "pair_id", "text")
         .join(evidence_passages(claims, claim_verdicts), on="claim_id", maintain_order="left_right")
-        .join(
-            documents.select(pl.col("document_id").alias("evidence_document_id"), "path"),
-            on="evidence_document_id",
-            how="left",
-            maintain_order="left",
-        )
+        .join(paths, on="evidence_document_id", how="left", maintain_order="left")
     )
 
 
@@ -98,8 +94,9 @@ def build_training_examples(
         .with_columns(
             pl.col("evidence", "source_uris", "licences").fill_null([]),
             *_message_columns(rows, chunks, count_tokens, settings),
-            question_type=pl.coalesce("judged_type", "question_type"),
+            question_type=pl.coalesce("judged_type", "question_type"),  # the judge corrects the type
         )
+        # origin, generator, judge and so on, which the joined tables have
         .with_columns(pl.struct(field.name for field in PROVENANCE.fields).alias("provenance"))
         .filter(pl.col("messages").is_not_null())
         .select(TRAINING_EXAMPLES.schema.names())
@@ -140,10 +137,8 @@ def _origins(documents_of_pairs: pl.DataFrame, documents: pl.DataFrame) -> pl.Da
     return (
         documents_of_pairs.join(origins, on="document_id", maintain_order="left")
         .group_by("pair_id", maintain_order=True)
-        .agg(
-            pl.col("source_uri").drop_nulls().unique().sort().alias("source_uris"),
-            pl.col("licence").drop_nulls().unique().sort().alias("licences"),
-        )
+        .agg(pl.col("source_uri", "licence").drop_nulls().unique().sort())
+        .rename({"source_uri": "source_uris", "licence": "licences"})
     )
 
 

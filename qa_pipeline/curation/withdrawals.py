@@ -172,7 +172,6 @@ def _read(path: Path) -> Tombstone:
 
 
 _ID_LENGTH = 32  # hex digits: a document id is a prefix of the content hash
-_FULL_PATH = pl.concat_str("batch", pl.lit("/"), "path")
 _KEYS = {"chunks": "chunk_id", "questions": "question_id", "pairs": "pair_id", "claims": "pair_id"}
 """Tables whose rows may mention a document, in their order, and the column by which later tables refer to
 the rows: a forgotten document makes its chunks forgotten, these their questions, and so on."""
@@ -200,35 +199,41 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Docu
         InputError: the name is unknown or ambiguous.
     """
     documents = _all_documents(layout)
-    is_called = pl.any_horizontal(pl.col("path", "document_id", "content_sha256") == name)
-    matches = documents.filter(is_called | (name == _FULL_PATH))
-    matched_paths = sorted(set(matches.select(_FULL_PATH).to_series()))
-    # copies are not ambiguous: they have several paths, but a single content
-    if matches["content_sha256"].n_unique() > 1 and len(matched_paths) > 1:
-        paths = first_names(matched_paths)
-        raise InputError(f"several documents match {name!r}: {paths}; give batch and path")
+    named = _documents_called(name, documents)
+    named_paths = set(named["full_path"])
     stored_ids: set[str] = set()  # of all versions that the store of replies knows
     if database is not None:
-        for known_name in {name, *matched_paths}:
+        for known_name in {name, *named_paths}:
             stored_ids |= {document_id for document_id, _, _ in documents_named(database, known_name)}
-    if matches.is_empty() and not stored_ids:
+    if named.is_empty() and not stored_ids:
         raise InputError(f"no document is called {name!r}; name one that qa-pipeline run has read")
-    has_same_content = pl.col("content_sha256").is_in(matches["content_sha256"].implode())
-    documents_to_delete = documents.filter(_FULL_PATH.is_in(matched_paths) | has_same_content)
-    contents = sorted(set(documents_to_delete["content_sha256"]))
-    ids = {*stored_ids, *documents_to_delete["document_id"], *(sha256[:_ID_LENGTH] for sha256 in contents)}
-    # batches with the named document last, so that an interrupted command can find it again
-    matched_batches = set(matches["batch"])
-    batches = sorted(set(documents_to_delete["batch"]), key=lambda batch: (batch in matched_batches, batch))
-    paths_to_delete = sorted(documents_to_delete.select(_FULL_PATH).to_series())
-    return DocumentsToDelete(paths_to_delete, contents, sorted(ids), batches)
+    is_copy = pl.col("content_sha256").is_in(named["content_sha256"].implode())
+    found = documents.filter(pl.col("full_path").is_in(named_paths) | is_copy)
+    contents = sorted(set(found["content_sha256"]))
+    ids = {*stored_ids, *found["document_id"], *(sha256[:_ID_LENGTH] for sha256 in contents)}
+    # the tables with the name are deleted last, so that a rerun after an interruption finds the name in them
+    named_batches = set(named["batch"])
+    batches = sorted(set(found["batch"]), key=lambda batch: (batch in named_batches, batch))
+    return DocumentsToDelete(sorted(found["full_path"]), contents, sorted(ids), batches)
+
+
+def _documents_called(name: str, documents: pl.DataFrame) -> pl.DataFrame:
+    """Return the documents with this path, batch/path, id or content hash; raises InputError for several."""
+    names = pl.col("path", "full_path", "document_id", "content_sha256")
+    called = documents.filter(pl.any_horizontal(names == name))
+    paths = sorted(set(called["full_path"]))
+    # several paths with a single content are copies, and a single path is one document
+    if len(paths) > 1 and called["content_sha256"].n_unique() > 1:
+        raise InputError(f"several documents match {name!r}: {first_names(paths)}; give batch and path")
+    return called
 
 
 def _all_documents(layout: Layout) -> pl.DataFrame:
-    """Return id, content hash, batch and path of the documents of all batches, without unreadable files."""
+    """Return id, content hash, batch, path and full_path (batch/path) of all documents that could be read."""
     columns = ("document_id", "content_sha256", "batch", "path")
     stored = [read_table(path, tables.DOCUMENTS, columns) for path in layout.tables(tables.DOCUMENTS.name)]
-    return pl.concat([tables.DOCUMENTS.empty().select(columns), *stored]).drop_nulls("content_sha256")
+    documents = pl.concat([tables.DOCUMENTS.empty().select(columns), *stored]).drop_nulls("content_sha256")
+    return documents.with_columns(full_path=pl.concat_str("batch", pl.lit("/"), "path"))
 
 
 def erase_documents(layout: Layout, documents: DocumentsToDelete, database: Database | None) -> int:
