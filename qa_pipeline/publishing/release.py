@@ -83,11 +83,14 @@ def _publish(resources: Resources, folder: Path) -> Release:
     version = 1 + highest_version(releases)
     selection = select_rows(candidates, earlier, settings.release)
     rows_left_out = dict(Counter(sorted(selection.rows["reason"].drop_nulls())))
-    if not selection.names:
+    if not selection.split_names:
         raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {rows_left_out}")
     selection.key_splits.write_parquet(folder / SPLIT_KEYS)
     counts, facts = _write_rows(folder, resources, candidates, selection)
     files = sorted(folder.rglob("*.*"))  # names of folders have no dot
+    for path in files:  # a crash after `publish_folder` must not lose contents
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
     # rows by main document, whatever their batch
     by_document = counts.group_by("split", "sha256", path="document").agg(pl.col("rows").sum())
     manifest = Manifest(
@@ -95,7 +98,7 @@ def _publish(resources: Resources, folder: Path) -> Release:
         version=version,
         previous=None if earlier.manifest is None else earlier.manifest.version,
         schema_version=SCHEMA_VERSION,
-        splits=dict.fromkeys(selection.names, 0) | _summed(counts, "split"),
+        splits=dict.fromkeys(selection.split_names, 0) | _summed(counts, "split"),
         files={path.relative_to(folder).as_posix(): file_of(path) for path in files},
         batches=_summed(counts, "batch"),
         batches_left_out=candidates.left_out,
@@ -137,55 +140,52 @@ def _write_rows(
     table, split_map = rows.released_table(candidates.lacking), splits.SplitMap(selection.key_splits)
     counts, facts = [], CardFacts()
     seen = set[int]()  # keys of the documents of earlier batches
-    (folder / DATA).mkdir()
+    for name in (DATA, *settings.formats):
+        (folder / name).mkdir()
     with ExitStack() as opened:
         write_split = {
             split: opened.enter_context(appended_parquet(folder / DATA / f"{split}.parquet", table.schema))
-            for split in selection.names
+            for split in selection.split_names
         }
-        for name in settings.formats:
-            (folder / name).mkdir()
         trainer_files = {
             (name, split): opened.enter_context((folder / name / f"{split}.jsonl").open("xb"))
             for name in settings.formats
-            for split in selection.names
+            for split in selection.split_names
         }
         write_sources = opened.enter_context(appended_parquet(folder / SOURCES, rows.SOURCE_SCHEMA))
         write_left_out = opened.enter_context(appended_parquet(folder / LEFT_OUT, rows.LEFT_OUT_SCHEMA))
-        for tables, accepted in _accepted_rows(resources, candidates, selection):
-            # the file has the reason why a row is left out, not the reason of its verdict
-            write_left_out(accepted.drop_nulls("left_out").with_columns(reason="left_out"))
-            remaining = accepted.filter(pl.col("left_out").is_null())
+        for tables, remaining, left_out in _accepted_rows(resources, candidates, selection):
+            write_left_out(left_out)
             released = rows.finished_rows(remaining, tables, split_map, table)
             for (split,), part in released.partition_by("split", as_dict=True).items():
                 write_split[str(split)](part)
                 for name in settings.formats:
                     examples = rows.with_worse_drafts(part, tables) if name == rows.PREFERENCE else part
                     trainer_files[name, str(split)].writelines(rows.trainer_lines(name, examples))
-            documents = splits.new_documents(rows.documents_of(released, tables), seen)
+            sources = splits.new_documents(rows.documents_of(released, tables), seen)
             text = pl.col("text") if settings.with_sources else pl.lit(None, pl.String())
-            write_sources(documents.with_columns(text.alias("text")))
-            facts.add(tables, released, documents)
-            main_sha256 = pl.col("documents").list.first()
+            write_sources(sources.with_columns(text.alias("text")))
+            facts.add(tables, released, sources)
+            main_sha256 = pl.col("documents").list.first()  # of the main document; `document` is its path
             by_document = released.group_by("split", "batch", "document", sha256=main_sha256)
             counts.append(by_document.agg(rows=pl.len()))
-    for path in sorted(folder.rglob("*.*")):  # a crash after the rename must not lose contents
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
     return pl.concat(counts), facts
 
 
 def _accepted_rows(
     resources: Resources, candidates: Candidates, selection: Selection
-) -> Iterator[tuple[dict[str, pl.DataFrame], pl.DataFrame]]:
-    """Yield the tables of each batch, and its accepted rows with `split`, or the reason in `left_out`."""
+) -> Iterator[tuple[dict[str, pl.DataFrame], pl.DataFrame, pl.DataFrame]]:
+    """Yield the tables of each batch, its rows with their split, and the rows left out (LEFT_OUT_SCHEMA)."""
     for batch, (start, count) in candidates.batches.items():
         tables = read_tables(resources.layout, batch)
         accepted, selected = rows.candidate_rows(tables), selection.rows.slice(start, count)
         if not splits.codes(accepted["pair_id"]).equals(selected["code"]):
             raise ReleaseError(f"batch {batch} was run while it was released; publish again")
-        # the column "reason" of an accepted pair is the reason of its verdict
-        yield tables, accepted.hstack(selected.select("split", left_out="reason"))
+        # `reason` in `selected` says why a row is left out, and in `accepted` why the pair was accepted
+        accepted = accepted.hstack(selected.select("split", why_left_out=pl.col("reason")))
+        left_out = accepted.drop_nulls("why_left_out")
+        remaining = accepted.filter(pl.col("why_left_out").is_null())
+        yield tables, remaining, left_out.select("pair_id", "batch", reason=pl.col("why_left_out"))
 
 
 def _deciding_settings(settings: Settings) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def candidate_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         .join(deciders, on="pair_id", how="left")
         .sort("pair_id")
         .with_columns(
-            # null without passages: a column that is always null is omitted
+            # an empty list becomes null, since `gather` omits a column of OPTIONAL that is null in all rows
             pl.when(pl.col("passages").list.len() > 0).then("passages"),
             pl.col("provenance").struct.field("origin", "generator", "judge", "licences"),
             pl.col("documents", "decided_by").fill_null([]),
@@ -116,10 +116,8 @@ def _with_passages(
     splits = split_map.splits_of(document_keys(pl.Series(hash_of.values())))
     split_of = dict(zip(hash_of, splits, strict=True))
     passage_of = passages_by_id(tables["chunks"])
-    span_of = {
-        chunk_id: span
-        for chunk_id, *span in tables["chunks"].select("chunk_id", "char_start", "char_end").iter_rows()
-    }
+    spans = tables["chunks"].select("chunk_id", "char_start", "char_end").iter_rows()
+    span_of = {chunk_id: (start, end) for chunk_id, start, end in spans}
     messages, passage_structs = [], []
     # the column `passages` has ids of chunks until it gets the structs
     columns = ("question", "split", "messages", "passages")
@@ -186,16 +184,16 @@ def _cited_documents(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame])
         .drop_nulls("evidence")
         .select("pair_id", evidence.field("content_sha256"), evidence.field("path"))
     )
+    documents = tables["documents"].select("document_id", "content_sha256", "path")
     retrieved = (
         tables["pairs"]
         .join(examples, on="pair_id", how="semi", maintain_order="left")
         .select("pair_id", chunk_id="passage_ids")
         .explode("chunk_id", empty_as_null=True)
         .join(tables["chunks"].select("chunk_id", "document_id"), on="chunk_id", maintain_order="left")
-        .join(tables["documents"].select("document_id", "content_sha256", "path"), on="document_id",
-              maintain_order="left")
+        .join(documents, on="document_id", maintain_order="left")
         .select("pair_id", "content_sha256", "path")
-    )  # fmt: skip
+    )
     # a refusal has no quotes
     return pl.concat([cited, retrieved.join(cited, on="pair_id", how="anti", maintain_order="left")])
 
@@ -217,9 +215,9 @@ FORMATS: Mapping[str, Mapping[str, pl.Expr]] = {
     "preference": {
         "prompt": _PROMPT,
         "chosen": _COMPLETION,
-        "rejected": pl.concat_list(pl.struct(role=pl.lit("assistant"), content="plain_answer")),
-        "rejected_reason": pl.col("rejected_reason"),
-        "rejected_pair_id": pl.col("rejected_pair_id"),
+        "rejected": pl.concat_list(pl.struct(role=pl.lit("assistant"), content="worse_answer")),
+        "rejected_reason": pl.col("worse_reason"),
+        "rejected_pair_id": pl.col("worse_pair_id"),
     },
 }
 """Columns of each format; the names are values of `release.formats`."""
@@ -235,28 +233,27 @@ def trainer_lines(name: str, released: pl.DataFrame) -> Iterator[bytes]:
 
 
 def with_worse_drafts(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Return a line for each released row and worse draft of its question: rejected, or an alternative.
+    """Join each released row with each worse draft of its question; a row per released row and worse draft.
 
-    Drafts with the same words as the released answer are dropped, since they teach no preference.
+    A draft has worse_answer, worse_reason and worse_pair_id. Drafts with the same words as the released
+    answer are dropped, since they teach no preference.
     """
     drafts = tables["pairs"].filter(  # of written questions, without imported and known-answer pairs
         pl.col("question_id").is_not_null(),
         pl.col("answer").is_not_null(),
         pl.col("expected_verdict").is_null(),
     )
-    # a draft rejected as a duplicate is as good as the pair that was kept
-    worse = tables["verdicts"].filter(
-        pl.col("verdict") == "rejected",
-        (pl.col("stage") != "deduplication") | (pl.col("reason") == ALTERNATIVE),
-    )
+    # deduplication rejects duplicates, which are as good as the kept pair, and alternatives, which are worse
+    is_worse = (pl.col("stage") != "deduplication") | (pl.col("reason") == ALTERNATIVE)
+    worse = tables["verdicts"].filter(pl.col("verdict") == "rejected", is_worse)
     worse_drafts = drafts.join(
-        worse.select("pair_id", rejected_reason="reason"), on="pair_id", maintain_order="left"
-    ).select("question_id", "rejected_reason", rejected_pair_id="pair_id", plain_answer=unmarked_answer())
+        worse.select("pair_id", worse_reason="reason"), on="pair_id", maintain_order="left"
+    ).select("question_id", "worse_reason", worse_pair_id="pair_id", worse_answer=unmarked_answer())
     released_wording = normalised(_ASSISTANT)  # the last message of a released row is its answer
     return (
         rows.join(drafts.select("pair_id", "question_id"), on="pair_id", maintain_order="left")
         .join(worse_drafts, on="question_id", maintain_order="left_right")
-        .with_columns(wording=normalised(pl.col("plain_answer")))
+        .with_columns(wording=normalised(pl.col("worse_answer")))
         .filter(pl.col("wording") != "", pl.col("wording") != released_wording)
         .unique(["pair_id", "wording"], keep="first", maintain_order=True)
     )

@@ -45,7 +45,8 @@ ROWS = pl.Schema(
 )
 """A row for each candidate: hashes of its id (`code`) and of its words, and why it is not released, if so."""
 KEYS = pl.Schema({"item": pl.UInt32(), "key": pl.UInt64()})
-"""A row for each key of a candidate, which `item` numbers; see `splits.row_keys`."""
+"""A row for each key of a candidate, which `item` numbers. A key is the hash of a document, question or
+answer; candidates that share a key get the same split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Candidates:
 
 
 def gather(resources: Resources) -> Candidates:
-    """Collect the accepted rows of each batch that passes its gates and the release floor."""
+    """Collect the accepted rows of each batch that is not withdrawn and has no `_exclusion`."""
     layout, settings = resources.layout, resources.settings
     batches: dict[str, tuple[int, int]] = {}
     left_out: dict[str, str] = {}
@@ -121,7 +122,7 @@ def _documents(layout: Layout, batches: Iterable[str]) -> Iterator[pl.DataFrame]
 
 
 def _exclusion(tables: Mapping[str, pl.DataFrame], settings: Settings) -> str | None:
-    """Return the reason why a batch is not released: a failed blocking gate, or missing training examples."""
+    """Return the reason to exclude a batch: a failed gate, also of `release_floor`, or no training examples."""
     gates = batch_gates(tables, settings.quality)
     floor_tables = {name: tables[name] for name in ("claims", "claim_verdicts", "verdicts")}
     gates += release_floor(**floor_tables, settings=settings.release)
@@ -153,12 +154,12 @@ class Selection:
     Args:
         rows: code, split and reason (null for a released row).
         key_splits: keys of this release and earlier releases, a KEY_SPLITS frame.
-        names: names of the splits that have rows.
+        split_names: names of the splits that have rows.
     """
 
     rows: pl.DataFrame
     key_splits: pl.DataFrame
-    names: tuple[str, ...]
+    split_names: tuple[str, ...]
 
 
 def read_earlier_release(releases: Path) -> Earlier:
@@ -182,15 +183,12 @@ def read_earlier_release(releases: Path) -> Earlier:
 
 
 def select_rows(candidates: Candidates, earlier: Earlier, settings: ReleaseSettings) -> Selection:
-    """Mark repeated rows with a reason, and assign a split to each remaining row.
-
-    Among equal rows the selection prefers a row of the previous release, then the highest composite score,
-    then the smallest hash. So the order of batches does not matter.
-    """
+    """Mark repeated rows with a reason, and assign a split to each remaining row."""
     rows = _mark_duplicates(candidates.rows.with_row_index("item"), earlier.pair_codes)
     # splits of the settings first; a split of an earlier release keeps its rows without getting new ones
     names = tuple(dict.fromkeys([*settings.splits, *earlier.key_splits["split"].unique().sort()]))
     is_remaining = pl.col("reason").is_null()
+    # without the keys of repeated and forgotten rows, which therefore get no split
     keys = _item_keys(candidates, rows.filter(is_remaining)["item"], earlier.key_splits, names)
     shares = [settings.splits.get(name, 0.0) for name in names]
     split_numbers = assign_splits(keys, rows["language"], shares)  # indices of names, or null
@@ -199,12 +197,16 @@ def select_rows(candidates: Candidates, earlier: Earlier, settings: ReleaseSetti
     reason = pl.when(joins_splits).then(pl.lit(JOINS_SPLITS, REASONS)).otherwise("reason")
     selected = rows.select("code", "split", reason=reason.cast(pl.String()))
     key_splits = _extend_key_splits(earlier.key_splits, keys, selected["split"], candidates.duplicate_groups)
-    filled = set(selected["split"].drop_nulls().unique())
+    filled = set(selected["split"].drop_nulls())
     return Selection(selected, key_splits, tuple(name for name in names if name in filled))
 
 
 def _mark_duplicates(rows: pl.DataFrame, released_codes: pl.Series) -> pl.DataFrame:
-    """Set the reason of all but the preferred row of each wording; see `select_rows`."""
+    """Set the reason of all but the preferred row of each wording (question and answer) in a ROWS frame.
+
+    A row of the previous release is preferred, whose code (hash of pair_id) is in `released_codes`, then the
+    highest composite score, then the smallest code. So the order of batches does not matter.
+    """
     ranked = (
         rows.filter(pl.col("reason").is_null())
         .with_columns(was_released=pl.col("code").is_in(released_codes.implode()))
@@ -220,17 +222,15 @@ def _extend_key_splits(
 ) -> pl.DataFrame:
     """Add the splits of rows and near duplicates to the splits of earlier releases, sorted by key.
 
-    Args:
-        earlier: a KEY_SPLITS frame.
-        keys: the keys of rows and near duplicates, an ITEM_KEYS frame.
-        splits: the split of each row, or null.
-        groups: a DUPLICATE_GROUPS frame.
+    The frames are KEY_SPLITS, ITEM_KEYS and DUPLICATE_GROUPS; `splits` has the split of each row, or null.
+    For example, if item 0, a row of train, has the key 5 of a document, and 7 is the key of a document
+    without rows in the group of head 5, then both keys get train.
     """
     split_of_items = pl.DataFrame({"split": splits}).with_row_index("item").drop_nulls("split")
     row_key_splits = keys.join(split_of_items, on="item").select("key", "split")
     heads = groups.select(pl.col("head").alias("key"), "head").unique()  # a head belongs to its own group
     members = pl.concat([groups, heads])
-    # a document without rows gets the split of its group's rows, the first by name if they are in several
+    # all members get the split of their group's rows, the first by name if these are in several
     group_splits = members.join(row_key_splits, on="key").group_by("head").agg(pl.col("split").min())
     member_key_splits = members.join(group_splits, on="head").select("key", "split")
     # the first split of a key counts: that of an earlier release, then that of a row
@@ -241,10 +241,12 @@ def _extend_key_splits(
 def _item_keys(
     candidates: Candidates, remaining: pl.Series, key_splits: pl.DataFrame, names: tuple[str, ...]
 ) -> pl.DataFrame:
-    """Return the ITEM_KEYS of the `remaining` rows, with an item for each pair of near-duplicate documents.
+    """Return the ITEM_KEYS of the `remaining` rows and of near-duplicate documents.
 
     `earlier_split` is an index of `names`, the splits; null for a key without a split in `key_splits`.
     """
+    # a row of `duplicate_groups` is a document (key) and the first of its group (head); as keys of one item
+    # they get the same split
     pairs = candidates.duplicate_groups.with_row_index("item", offset=candidates.rows.height)
     keys_of_pairs = [pairs.select("item", key=name).cast(KEYS) for name in ("key", "head")]
     keys_of_rows = candidates.keys.filter(pl.col("item").is_in(remaining.implode()))

@@ -206,7 +206,8 @@ of equal size, the validation split needs five documents, and a test split besid
 def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[float]) -> pl.Series:
     """Return the split of each row, an index of `shares`; null without a key, or if it would join two splits.
 
-    Items that share a key never end in different splits.
+    A component, the items that share keys, gets a single split. If its keys had two splits earlier, only rows
+    with a single earlier split keep it: a row of train, a row of test and a new row get train, test and null.
 
     Args:
         keys: an ITEM_KEYS frame. An item is the index of a row; higher numbers are pairs of documents, which
@@ -215,31 +216,24 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
         shares: relative share of each split; a split with 0 gets no new rows.
     """
     earlier = pl.col("earlier_split")
+    has_one_split = earlier.min() == earlier.max()  # of the known splits of a group of keys
     keys = keys.with_columns(component=_components(keys))
-    # lowest and highest earlier split; they differ if an item, or a component, joins two splits
     items = keys.group_by("item", "component").agg(  # a row for each item, which has a single component
-        item_lowest=earlier.min(), item_highest=earlier.max(), has_new_key=earlier.has_nulls()
+        first_split=earlier.min(), is_old=has_one_split & ~earlier.has_nulls()
     )
     rows = pl.DataFrame({"item": pl.Series(range(len(languages)), dtype=pl.UInt32()), "language": languages})
-    rows_by_component = items.join(rows, on="item").group_by("component")
+    rows_by_component = items.join(rows, on="item").group_by("component")  # without pairs of documents
     sizes = rows_by_component.agg(rows=pl.len(), language=pl.col("language").mode().min())  # first in a tie
     components = (  # a row for each component with rows
         keys.group_by("component")
-        .agg(lowest_earlier=earlier.min(), highest_earlier=earlier.max(), least_key=pl.col("key").min())
+        .agg(earlier_split=earlier.min(), joins_splits=~has_one_split, least_key=pl.col("key").min())
         .join(sizes, on="component")
         .sort("least_key")
     )
-    drawn = pl.Series("drawn", _draw(components, shares), pl.Int8())
-    has_one_split = pl.col("lowest_earlier") == pl.col("highest_earlier")
-    item_has_one_split = pl.col("item_lowest") == pl.col("item_highest")
-    split = (
-        pl.when(pl.col("lowest_earlier").is_null()).then("drawn")  # all keys of the component are new
-        .when(has_one_split).then("lowest_earlier")
-        # the component joins two splits: rows that were in one of them stay there, and new rows are left out
-        .when(item_has_one_split & ~pl.col("has_new_key")).then("item_lowest")
-        .alias("split")
-    )  # fmt: skip
-    split_of_items = items.join(components.with_columns(drawn), on="component").select("item", split)
+    components = components.with_columns(pl.Series("drawn", _draw(components, shares), pl.Int8()))
+    own_split = pl.when("is_old").then("first_split")
+    split = pl.when("joins_splits").then(own_split).otherwise("drawn").alias("split")
+    split_of_items = items.join(components, on="component").select("item", split)
     return rows.join(split_of_items, on="item", how="left", maintain_order="left")["split"]
 
 
@@ -258,71 +252,75 @@ def _components(keys: pl.DataFrame) -> pl.Series:
 
 
 def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
-    """Return the split of each component, an index of `shares`; its lowest earlier split, if it has one.
+    """Return the split of each component, an index of `shares`; its `earlier_split`, if it has one.
 
-    A new component goes to a split that lacks rows of its language. If it fits none, or if its split gets too
-    few components, it goes to the largest split.
+    New components, in random order, fill splits that lack rows of their language, then splits with too few
+    components. The others, and those of splits that still have too few, go to the largest split.
     """
     largest = int(np.argmax(shares))
-    drawing = _Drawing(components, _target_rows(components["rows"], shares, largest))
+    targets = _target_rows(components["rows"], shares, largest)
+    drawing = _Drawing(components, targets)
     new = [component for component, split in enumerate(drawing.split_of) if split is None]
     hashes = codes(str(key) for key in components["least_key"].gather(new)).to_list()
     order = [component for _, component in sorted(zip(hashes, new, strict=True))]  # random, always the same
     for component in order:
-        drawing.assign_if_fits(component, drawing.targets, drawing.language_of[component])
-    for component in order:  # splits with too few components take components of any language
+        drawing.assign_if_fits(component, among=targets, language=drawing.language_of[component])
+    for component in order:
         if drawing.split_of[component] is None:
-            drawing.assign_if_fits(component, drawing.small_splits(), _ALL_LANGUAGES)
-    dissolved = drawing.small_splits()
+            drawing.assign_if_fits(component, among=drawing.small_splits(), language=_ALL_LANGUAGES)
+    unfilled = (None, *drawing.small_splits())
     for component in new:
-        if drawing.split_of[component] in dissolved:
+        if drawing.split_of[component] in unfilled:
             drawing.split_of[component] = largest
-    return [largest if split is None else split for split in drawing.split_of]
+    return [split for split in drawing.split_of if split is not None]  # each component has a split now
 
 
 class _Drawing:
     """Components, numbered as in their frame, and the splits (indices of shares) they are assigned to."""
 
     def __init__(self, components: pl.DataFrame, targets: Mapping[int, float]) -> None:
-        self.targets = targets  # rows that each split but the largest should get
-        # of each component: its split, unless it is new, its rows, and its main language
-        self.split_of: list[int | None] = components["lowest_earlier"].to_list()
-        self._rows_of: list[int] = components["rows"].to_list()
-        self.language_of: list[str] = components["language"].to_list()
+        self._targets = targets  # rows that each split but the largest should get
+        self.split_of: list[int | None] = components["earlier_split"].to_list()  # None for a new component
+        self.language_of: list[str] = components["language"].to_list()  # the main language of a component
+        self._rows_of_component: list[int] = components["rows"].to_list()
         by_language = components.group_by("language").agg(pl.col("rows").sum())
-        self._rows_in: dict[str, int] = dict(by_language.iter_rows())
-        self._rows_in[_ALL_LANGUAGES] = sum(self._rows_of)
-        # of assigned components: rows by split and language, and number by split
-        self._assigned_rows, self._assigned_components = Counter[tuple[int, str]](), Counter[int]()
+        self._rows_by_language: dict[str, int] = dict(by_language.iter_rows())
+        self._rows_by_language[_ALL_LANGUAGES] = sum(self._rows_of_component)
+        self._assigned_rows = Counter[tuple[int, str]]()  # by split and language
+        self._assigned_components = Counter[int]()  # by split
         for component, split in enumerate(self.split_of):
             if split is not None:
-                self._assign(component, split)
+                self._count(component, split)
 
-    def _assign(self, component: int, split: int) -> None:
-        self.split_of[component] = split
+    def _count(self, component: int, split: int) -> None:
+        """Count the rows of an assigned component."""
         self._assigned_components[split] += 1
         for language in (self.language_of[component], _ALL_LANGUAGES):
-            self._assigned_rows[split, language] += self._rows_of[component]
+            self._assigned_rows[split, language] += self._rows_of_component[component]
 
-    def assign_if_fits(self, component: int, splits: Iterable[int], language: str) -> None:
-        """Assign a component to the split that lacks most of its target in a language, if it fits."""
-        rows = self._rows_of[component]
-        # at most half of a split, so that other components fit beside it
-        roomy = [split for split in splits if rows * FEWEST_COMPONENTS <= self.targets[split]]
+    def assign_if_fits(self, component: int, *, among: Iterable[int], language: str) -> None:
+        """Assign a component to that of some splits which lacks most of its target in a language, if it fits.
+
+        The splits have a target, and the language may be `_ALL_LANGUAGES`.
+        """
+        rows = self._rows_of_component[component]
+        # at most half of a target, so that another component fits beside it
+        roomy = [split for split in among if rows <= self._targets[split] / FEWEST_COMPONENTS]
         lacking_rows = {split: self._lacking_rows(split, language) for split in roomy}
-        split = max(roomy, key=lambda split: lacking_rows[split] / self.targets[split], default=None)
-        # a larger component would exceed the target by more rows than the split lacks without it
+        split = max(roomy, key=lambda split: lacking_rows[split] / self._targets[split], default=None)
+        # a split that lacks 10 rows takes at most 20, to be no farther from its target than before
         if split is not None and rows <= 2 * lacking_rows[split]:
-            self._assign(component, split)
+            self.split_of[component] = split
+            self._count(component, split)
 
     def _lacking_rows(self, split: int, language: str) -> float:
         """Return the rows that a split lacks in a language; a language has its share of the target."""
-        target = self.targets[split] * self._rows_in[language] / self._rows_in[_ALL_LANGUAGES]
-        return target - self._assigned_rows[split, language]
+        rows, all_rows = self._rows_by_language[language], self._rows_by_language[_ALL_LANGUAGES]
+        return self._targets[split] * rows / all_rows - self._assigned_rows[split, language]
 
     def small_splits(self) -> list[int]:
-        """Return the splits with a target that have too few components."""
-        return [split for split in self.targets if self._assigned_components[split] < FEWEST_COMPONENTS]
+        """Return the splits with a target that still have too few components."""
+        return [split for split in self._targets if self._assigned_components[split] < FEWEST_COMPONENTS]
 
 
 def _target_rows(sizes: pl.Series, shares: Sequence[float], largest: int) -> dict[int, float]:

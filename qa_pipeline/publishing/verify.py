@@ -86,17 +86,18 @@ def verify_release(folder: Path) -> list[Check]:
         with local_copy(folder) as copy:
             return _checks(copy, manifest)
     except (OSError, pl.exceptions.PolarsError, pa.ArrowException) as error:
-        if getattr(error, "errno", None) is None:  # not from the system: damaged pages of a table
+        if getattr(error, "errno", None) is None:  # not from the system: a table has a damaged page
             return [Check("schema", len(manifest.splits), (f"a table cannot be read: {error}",))]
         raise StorageError(
             f"{folder} was not checked: {error}; free space in {tempfile.gettempdir()}, or set TMPDIR"
         ) from error
+    # the checks read facts and settings of the manifest, whose fields `read_manifest` does not check
     except (LookupError, TypeError, ValueError, AttributeError, TemplateError) as error:
         raise ReleaseError(f"{folder / MANIFEST} lacks facts or settings of a release") from error
 
 
 def _checks(folder: Path, manifest: Manifest) -> list[Check]:
-    """Run the checks in order; wrong files or columns end them."""
+    """Run the checks in order; wrong files or columns end them. The schema is checked for each split."""
     files = Check("files", len(manifest.files), tuple(_file_problems(folder, manifest)))
     if not files.is_valid:
         return [files]
@@ -175,8 +176,7 @@ class _Rows:
     """The checks of the rows of a release."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
-        self._folder = folder
-        self._manifest = manifest
+        self._folder, self._manifest = folder, manifest
         self._table = released_table(manifest.facts["lacking"])  # its schema, without the omitted columns
         self._texts = _Texts(folder / SOURCES)
         self._has_texts = bool(manifest.settings["release"]["with_sources"])
@@ -194,7 +194,8 @@ class _Rows:
             "messages": self._message_problems,
             "splits": self._split_problems,
         }
-        problems: dict[str, list[str]] = {name: [] for name in (*row_checks, "formats")}
+        names = (*row_checks, "formats", "sources", "counts")
+        problems: dict[str, list[str]] = {name: [] for name in names}
         pair_codes = [np.zeros(0, np.uint64)]
         for split in self._manifest.splits:
             for part in row_groups(self._folder / DATA / f"{split}.parquet"):
@@ -208,8 +209,9 @@ class _Rows:
         if repeated := rows - len(np.unique(np.concatenate(pair_codes))):
             problems["ids"].append(f"pair_id repeats in {repeated} rows")
         problems["splits"] += self._near_problems()
-        problems["sources"] = [*self._source_problems()]
-        problems["counts"] = [*self._count_problems()]
+        problems["sources"] += self._source_problems()
+        problems["counts"] += self._count_problems()
+        # without texts, the splits are still checked by their keys
         unchecked = {"evidence": NO_SOURCES} if rows and not self._has_texts else {}
         return [
             Check(name, None if name in unchecked else rows, tuple(messages), unchecked.get(name, ""))
@@ -221,17 +223,18 @@ class _Rows:
         if (rows["split"] != split).any():
             yield f"rows of {split} name another split"
 
-    def _id_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
+    def _id_problems(self, _split: str, rows: pl.DataFrame) -> Iterator[str]:
         wrong = rows.filter(rows["row_id"] != row_ids(rows))["pair_id"]
         yield from (f"row {pair_id} is not the row of its row_id" for pair_id in wrong)
 
-    def _evidence_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
+    def _evidence_problems(self, _split: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield quotes that differ from their source, and rows that cite missing or wrong documents."""
-        texts = self._texts.by_hash(named_documents(rows))
+        texts = self._texts.by_hash(named_documents(rows))  # each is None in a release without texts
         columns = ("pair_id", "coverage", "documents", "evidence")
         for pair_id, coverage, documents, evidence in rows.select(columns).iter_rows():
-            needs_evidence = coverage != "none"  # an answer proves all its claims, and a refusal makes none
-            if needs_evidence != bool(evidence):
+            is_refusal = coverage == "none"
+            # an answer has evidence for its claims; a refusal makes no claim, so evidence is wrong there
+            if is_refusal == bool(evidence):
                 yield f"row {pair_id} has claims without evidence"
             if not documents or any(sha256 not in texts for sha256 in documents):
                 yield f"row {pair_id} rests on a document that {SOURCES} lacks"
@@ -243,7 +246,7 @@ class _Rows:
                 elif self._has_texts and not (text and 0 <= start < end and text[start:end] == quote):
                     yield f"row {pair_id}: the quote {quote[:60]!r} is not at its offsets"
 
-    def _message_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
+    def _message_problems(self, _split: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield messages that differ from a rendering of row, texts and system prompts."""
         sources = self._texts.by_hash(named_documents(rows))
         texts = {sha256: text for sha256, text in sources.items() if text is not None}
