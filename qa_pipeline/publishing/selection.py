@@ -122,7 +122,7 @@ def _documents(layout: Layout, batches: Iterable[str]) -> Iterator[pl.DataFrame]
 
 
 def _exclusion(tables: Mapping[str, pl.DataFrame], settings: Settings) -> str | None:
-    """Return the reason to exclude a batch: a failed gate, also of `release_floor`, or no training examples."""
+    """Return the reason to exclude a batch: a failed gate or `release_floor`, or no training examples."""
     gates = batch_gates(tables, settings.quality)
     floor_tables = {name: tables[name] for name in ("claims", "claim_verdicts", "verdicts")}
     gates += release_floor(**floor_tables, settings=settings.release)

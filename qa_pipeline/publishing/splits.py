@@ -206,8 +206,8 @@ of equal size, the validation split needs five documents, and a test split besid
 def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[float]) -> pl.Series:
     """Return the split of each row, an index of `shares`; null without a key, or if it would join two splits.
 
-    A component, the items that share keys, gets a single split. If its keys had two splits earlier, only rows
-    with a single earlier split keep it: a row of train, a row of test and a new row get train, test and null.
+    A component, the items that share keys, gets a single split. If its keys had two splits earlier, a row
+    keeps the split that all its keys had: a row of train, a row of test and a new row get train, test, null.
 
     Args:
         keys: an ITEM_KEYS frame. An item is the index of a row; higher numbers are pairs of documents, which
@@ -216,10 +216,10 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
         shares: relative share of each split; a split with 0 gets no new rows.
     """
     earlier = pl.col("earlier_split")
-    has_one_split = earlier.min() == earlier.max()  # of the known splits of a group of keys
+    has_one_split = earlier.min() == earlier.max()  # among the keys of an item or component that are not new
     keys = keys.with_columns(component=_components(keys))
     items = keys.group_by("item", "component").agg(  # a row for each item, which has a single component
-        first_split=earlier.min(), is_old=has_one_split & ~earlier.has_nulls()
+        lowest_split=earlier.min(), keeps_split=has_one_split & ~earlier.has_nulls()
     )
     rows = pl.DataFrame({"item": pl.Series(range(len(languages)), dtype=pl.UInt32()), "language": languages})
     rows_by_component = items.join(rows, on="item").group_by("component")  # without pairs of documents
@@ -231,7 +231,8 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
         .sort("least_key")
     )
     components = components.with_columns(pl.Series("drawn", _draw(components, shares), pl.Int8()))
-    own_split = pl.when("is_old").then("first_split")
+    # a component that joins two splits grew since: rows with a new key, or keys of two splits, are left out
+    own_split = pl.when("keeps_split").then("lowest_split")
     split = pl.when("joins_splits").then(own_split).otherwise("drawn").alias("split")
     split_of_items = items.join(components, on="component").select("item", split)
     return rows.join(split_of_items, on="item", how="left", maintain_order="left")["split"]
@@ -293,7 +294,6 @@ class _Drawing:
                 self._count(component, split)
 
     def _count(self, component: int, split: int) -> None:
-        """Count the rows of an assigned component."""
         self._assigned_components[split] += 1
         for language in (self.language_of[component], _ALL_LANGUAGES):
             self._assigned_rows[split, language] += self._rows_of_component[component]
