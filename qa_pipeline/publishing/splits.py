@@ -231,7 +231,7 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
         .sort("least_key")
     )
     components = components.with_columns(pl.Series("drawn", _draw(components, shares), pl.Int8()))
-    # a component that joins two splits grew since: rows with a new key, or keys of two splits, are left out
+    # if the component joins two splits, a row with a new key, or with keys of both, is left out
     own_split = pl.when("keeps_split").then("lowest_split")
     split = pl.when("joins_splits").then(own_split).otherwise("drawn").alias("split")
     split_of_items = items.join(components, on="component").select("item", split)

@@ -64,10 +64,6 @@ def _utc(value: object) -> object:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
 
 
-def _lower_case(value: object) -> object:
-    return value.lower() if isinstance(value, str) else value
-
-
 # the last validator of a type runs first
 _Id = Annotated[str | None, Field(max_length=200), BeforeValidator(clean_text)]
 _Text = Annotated[str | None, Field(max_length=100_000), BeforeValidator(clean_text)]
@@ -87,7 +83,7 @@ class DecisionLine(BaseModel):
     content_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$"), BeforeValidator(clean_text)]
     decision: Annotated[
         Literal["accepted", "rejected", "edited", "reopened"],
-        BeforeValidator(_lower_case),
+        BeforeValidator(lambda value: value.lower() if isinstance(value, str) else value),
         BeforeValidator(clean_text),
     ]
     question: Annotated[str | None, BeforeValidator(clean_text)] = None

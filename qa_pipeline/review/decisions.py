@@ -92,7 +92,7 @@ class DecidedPair:
     pair_id: str
     question: str
     content_sha256: str
-    seen: int  # the sequence number of the last decision that the form shows, or -1
+    last_sequence: int  # of the last decision, or -1; the form sends it back, to notice later decisions
     last: DecisionWithState | None
     standing: list[DecisionWithState]  # the decisions that count, in order
 
@@ -114,7 +114,7 @@ def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair 
         pair_id=pair_id,
         question=pairs["question"][0] or "(no question)",
         content_sha256=content_hashes(pairs, claims)[pair_id],
-        seen=rows[-1]["sequence"] if rows else -1,
+        last_sequence=rows[-1]["sequence"] if rows else -1,
         last=rows[-1] if rows else None,
         standing=[{**row, "why": why_in_words(row["why"])} for row in rows if row["state"] == APPLIED],
     )
@@ -148,11 +148,11 @@ class _BatchState:
     recorded_ids: set[str]
 
 
-def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> Taken:
+def take_decisions(layout: Layout, file: ReadFile, last_seen: int | None = None) -> Taken:
     """Record the decisions of a file that fit the stored pairs, and report a problem for each other line.
 
     Raises:
-        DecidedMeanwhileError: a pair was decided after `seen`, the last decision that the person saw.
+        DecidedMeanwhileError: a pair was decided after `last_seen`, the last decision that the person saw.
         TableError: recorded decisions or tables cannot be read.
         StorageError: a decision cannot be recorded.
     """
@@ -167,22 +167,24 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
             pair = dict(state.pairs[row["pair_id"]])
             target = row["pair_id"], row["claim_id"]  # the claim is None if the whole pair is decided
             current = state.standing.get(target)  # the decision that counts
-            is_current = current is not None and current["decision_id"] == row["decision_id"]
-            is_recorded = row["decision_id"] in state.recorded_ids  # a file may be recorded twice
+            current_id = current["decision_id"] if current else None
             is_undo = row["decision"] == REOPENED
+            is_recorded = row["decision_id"] in state.recorded_ids  # a file may be recorded twice
+            # a recorded decision that no longer counts is outdated; an undo never counts, but may be repeated
+            is_repeat = is_recorded and (is_undo or row["decision_id"] == current_id)
             if line_counts[target] > 1:
                 several = f"several {file.unit}s decide the same pair or claim; none is recorded"
                 problems[number] = about_pair(pair, several)
-            elif is_recorded and (is_current or is_undo):  # recording it again would change nothing
+            elif is_repeat:
                 repeats += 1
             elif problem := _outdated(row, current, is_recorded=is_recorded):
                 problems[number] = about_pair(pair, problem)
             else:
-                rows.append({**row, "takes_back": current["decision_id"] if current and is_undo else None})
+                rows.append({**row, "takes_back": current_id if is_undo else None})
         if rows:
             taken[batch] = rows
     for batch, rows in taken.items():
-        add_decisions(layout.decisions(batch), rows, seen)
+        add_decisions(layout.decisions(batch), rows, last_seen)
     return Taken(taken, repeats, dict(sorted(problems.items())))
 
 
@@ -331,6 +333,7 @@ def _outdated(row: DecisionColumns, current: DecisionRow | None, *, is_recorded:
     if current is None and row["decision"] == REOPENED:
         return "there is no decision to take back"
     if current and row["decided_at"] and current["decided_at"] and row["decided_at"] < current["decided_at"]:
-        name = current["who"][:40]
-        return f"it was made before the decision that counts ({current['decision']} by {name!r})"
+        return (
+            f"it was made before the decision that counts ({current['decision']} by {current['who'][:40]!r})"
+        )
     return "it was recorded before and undone; change decided_at to repeat it" if is_recorded else None

@@ -49,7 +49,8 @@ def _pair_page(request: Request, fields: Mapping[str, str], outcome: decisions.O
     batch, pair_id = request.path_params["batch"], request.path_params["pair_id"]
     view = pair_view(review.tables, batch, pair_id)
     filters = Filters.from_query(query)
-    claim, quote = view.selected(number_in(query, "claim"))
+    list_title, _ = LISTS[filters.list]
+    selected_claim, quote = view.selected(number_in(query, "claim"))
     source, source_problem = _source_of(request, batch, quote)
     just_decided = None  # the decisions about the pair that was decided last, to offer undo
     if "decided_in" in query and "decided" in query:
@@ -61,9 +62,9 @@ def _pair_page(request: Request, fields: Mapping[str, str], outcome: decisions.O
         view=view,
         batch=batch,
         filters=filters,
-        list_title=LISTS[filters.list][0],
+        list_title=list_title,
         position=review.queue.position(filters, batch, pair_id),
-        claim=claim,
+        claim=selected_claim,
         quote=quote,
         source=source,
         source_problem=source_problem,
@@ -72,6 +73,7 @@ def _pair_page(request: Request, fields: Mapping[str, str], outcome: decisions.O
         attempt={"fields": fields, "problem": outcome.problem},
         reasons=REJECTIONS,
         claim_labels={claim.claim_id: f"c{claim.number}" for claim in view.claims},
+        # a refused edit opens its form again; `why` is also a field of other forms
         is_editing=any(fields[name] for name in decisions.FIELDS if name != "why"),
     )
 
@@ -173,7 +175,7 @@ def add_document(request: Request, fields: Mapping[str, str], upload: Upload) ->
     work = read_document(review.asking.resources, review.layout, upload.name, upload.content)
     try:
         job = review.jobs.start(upload.name, work)
-    except InputError as error:
+    except InputError as error:  # too many jobs wait; the job's page shows errors of reading
         return _ask_form(request, fields, str(error))
     return RedirectResponse(f"/ask/document/{job.job_id}", status_code=303)
 

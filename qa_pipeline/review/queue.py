@@ -93,10 +93,10 @@ class Filters:
 
     def conditions(self) -> dict[str, pl.Expr]:
         """Return the condition of the list, and of each filter that is set, by name."""
-        conditions = {"list": LISTS[self.list][1]}
+        _, list_condition = LISTS[self.list]
+        conditions = {"list": list_condition}
         for name, column in COLUMNS.items():
-            value = getattr(self, name)
-            if value:
+            if value := getattr(self, name):
                 conditions[name] = pl.col(column) == value
         if self.search:
             text = pl.concat_str("question", pl.lit("\n"), "answer", ignore_nulls=True).str.to_lowercase()
@@ -134,8 +134,8 @@ class Queue:
         self._layout = layout
         self._pairs: dict[str, _BatchRows] = {}
         self._decisions: dict[str, _BatchRows] = {}
-        self._sorted = PAIR_COLUMNS.to_frame()
-        self._rows = QUEUE.to_frame()
+        self._sorted = PAIR_COLUMNS.to_frame()  # pairs in the order of review
+        self._rows = QUEUE.to_frame()  # the same with their decisions
         self._lock = Lock()
 
     def rows(self) -> pl.DataFrame:
@@ -189,12 +189,13 @@ class Queue:
             pairs[batch] = self._read_if_changed(self._pairs, batch, table_files, read_pairs)
             files = [*table_files, layout.decisions(batch)]  # changed pairs can make decisions stale
             decisions[batch] = self._read_if_changed(self._decisions, batch, files, _read_decisions)
-        if pairs != self._pairs:  # tables of a batch have changed
-            self._sorted = _in_order(
-                pl.concat([PAIR_COLUMNS.to_frame(), *(batch_rows.rows for batch_rows in pairs.values())])
-            )
-        elif decisions == self._decisions:  # nothing has changed
+        # rows that were read again are never equal, whatever they contain; see `_BatchRows`
+        tables_changed, decisions_changed = pairs != self._pairs, decisions != self._decisions
+        if not tables_changed and not decisions_changed:
             return
+        if tables_changed:
+            frames = [batch_rows.rows for batch_rows in pairs.values()]
+            self._sorted = _in_order(pl.concat([PAIR_COLUMNS.to_frame(), *frames]))
         self._pairs, self._decisions = pairs, decisions
         key = ("batch", "pair_id")
         decided = pl.concat([DECIDED.to_frame(), *(batch_rows.rows for batch_rows in decisions.values())])
@@ -227,12 +228,10 @@ def read_pairs(layout: Layout, batch: str) -> tuple[pl.DataFrame, str | None]:
     """Return the pairs of a batch (`PAIR_COLUMNS`), and the problem if its tables cannot be read."""
     columns = {
         PAIRS: ("pair_id", "question", "answer", "language", "question_type"),
-        VERDICTS: (
-            "pair_id", "batch", "verdict", "reason", "claims", "supported_claims", "expected_verdict",
-        ),
+        VERDICTS: ("pair_id", "batch", "verdict", "reason", "claims", "supported_claims", "expected_verdict"),
         CLAIMS: ("pair_id", "evidence_document_id", "similarity"),
         DOCUMENTS: ("document_id", "path"),
-    }  # fmt: skip
+    }
     try:
         pairs, verdicts, claims, paths = (
             read_table(layout.table(table.name, batch), table, names) for table, names in columns.items()
@@ -309,8 +308,7 @@ def _facets(rows: pl.DataFrame, filters: Filters) -> list[dict[str, Any]]:
 
     Other filters do not reduce the numbers, so that a person can change one filter after another.
     """
-    _, list_condition = LISTS[filters.list]
-    in_list = rows.filter(list_condition)
+    in_list = rows.filter(filters.conditions()["list"])
     facets = []
     for name, column in COLUMNS.items():
         counted = in_list[column].drop_nulls().value_counts().sort("count", column, descending=[True, False])
