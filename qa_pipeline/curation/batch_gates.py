@@ -180,7 +180,7 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
     detail = f"{accepted} of {decided} accepted ({left_out})"
     detail += f", 95 % interval {low:.3f} to {high:.3f}, limit {limit}"
     is_above, is_below = low >= limit, highest < limit
-    # otherwise the interval contains the limit, perhaps only if the judge accepts all: the gate warns
+    # otherwise too few pairs, or pairs that wait for a judge, leave it uncertain, and the gate only warns
     is_certain = is_above or is_below
     if not is_certain:
         detail += "; too few pairs to say if the rate is above the limit"

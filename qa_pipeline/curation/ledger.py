@@ -237,7 +237,7 @@ def _assessment_rules(judging: JudgingSettings, judge: Gate) -> list[Rule]:
         Rule(status == "failed", "failed", _ASSESSMENT, judge_reason, judge_detail),
         Rule(status.is_null() | (status != "judged"), "failed", _ASSESSMENT, "no_assessment", missing_detail),
         Rule(~pl.lit(judge.passed), "needs_review", _ASSESSMENT, JUDGE_NOT_TRUSTED, canary_detail),
-        *_scoring(judging, judge_detail),  # pairs beyond this rule have sufficient scores
+        *_scoring(judging, judge_detail),  # pairs that match none of these have sufficient scores
         Rule(is_injected, "needs_review", _ASSESSMENT, INJECTION_IN_SOURCE, injection),
         Rule(~all_supported, "accepted", stage="accepted", reason="partially_supported"),
         Rule(_EVERY, "accepted", stage="accepted", reason="passed"),

@@ -96,7 +96,7 @@ def build_training_examples(
             *_message_columns(rows, chunks, count_tokens, settings),
             question_type=pl.coalesce("judged_type", "question_type"),  # the judge corrects the type
         )
-        # origin, generator, judge and so on, which the joined tables have
+        # the columns of PROVENANCE (origin, judge, licences and so on) are in the joined frames
         .with_columns(pl.struct(field.name for field in PROVENANCE.fields).alias("provenance"))
         .filter(pl.col("messages").is_not_null())
         .select(TRAINING_EXAMPLES.schema.names())

@@ -211,7 +211,7 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Docu
     found = documents.filter(pl.col("full_path").is_in(named_paths) | is_copy)
     contents = sorted(set(found["content_sha256"]))
     ids = {*stored_ids, *found["document_id"], *(sha256[:_ID_LENGTH] for sha256 in contents)}
-    # the tables with the name are deleted last, so that a rerun after an interruption finds the name in them
+    # `erase_documents` deletes tables in this order: those with the name last, so that a rerun can find it
     named_batches = set(named["batch"])
     batches = sorted(set(found["batch"]), key=lambda batch: (batch in named_batches, batch))
     return DocumentsToDelete(sorted(found["full_path"]), contents, sorted(ids), batches)

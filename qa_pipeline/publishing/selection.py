@@ -186,19 +186,19 @@ def select_rows(candidates: Candidates, earlier: Earlier, settings: ReleaseSetti
     """Mark repeated rows with a reason, and assign a split to each remaining row."""
     rows = _mark_duplicates(candidates.rows.with_row_index("item"), earlier.pair_codes)
     # splits of the settings first; a split of an earlier release keeps its rows without getting new ones
-    names = tuple(dict.fromkeys([*settings.splits, *earlier.key_splits["split"].unique().sort()]))
+    split_names = tuple(dict.fromkeys([*settings.splits, *earlier.key_splits["split"].unique().sort()]))
     is_remaining = pl.col("reason").is_null()
     # without the keys of repeated and forgotten rows, which therefore get no split
-    keys = _item_keys(candidates, rows.filter(is_remaining)["item"], earlier.key_splits, names)
-    shares = [settings.splits.get(name, 0.0) for name in names]
-    split_numbers = assign_splits(keys, rows["language"], shares)  # indices of names, or null
-    rows = rows.with_columns(pl.Series("split", names).gather(split_numbers))
+    keys = _item_keys(candidates, rows.filter(is_remaining)["item"], earlier.key_splits, split_names)
+    shares = [settings.splits.get(name, 0.0) for name in split_names]
+    split_numbers = assign_splits(keys, rows["language"], shares)  # indices of split_names, or null
+    rows = rows.with_columns(pl.Series("split", split_names).gather(split_numbers))
     joins_splits = is_remaining & pl.col("split").is_null()
     reason = pl.when(joins_splits).then(pl.lit(JOINS_SPLITS, REASONS)).otherwise("reason")
     selected = rows.select("code", "split", reason=reason.cast(pl.String()))
     key_splits = _extend_key_splits(earlier.key_splits, keys, selected["split"], candidates.duplicate_groups)
     filled = set(selected["split"].drop_nulls())
-    return Selection(selected, key_splits, tuple(name for name in names if name in filled))
+    return Selection(selected, key_splits, tuple(name for name in split_names if name in filled))
 
 
 def _mark_duplicates(rows: pl.DataFrame, released_codes: pl.Series) -> pl.DataFrame:
@@ -233,24 +233,24 @@ def _extend_key_splits(
     # all members get the split of their group's rows, the first by name if these are in several
     group_splits = members.join(row_key_splits, on="key").group_by("head").agg(pl.col("split").min())
     member_key_splits = members.join(group_splits, on="head").select("key", "split")
-    # the first split of a key counts: that of an earlier release, then that of a row
+    # the first split of a key counts: that of an earlier release, of a row, or of its group
     key_splits = pl.concat([earlier.select(KEY_SPLITS.names()), row_key_splits, member_key_splits])
     return key_splits.unique("key", keep="first", maintain_order=True).sort("key")
 
 
 def _item_keys(
-    candidates: Candidates, remaining: pl.Series, key_splits: pl.DataFrame, names: tuple[str, ...]
+    candidates: Candidates, remaining: pl.Series, key_splits: pl.DataFrame, split_names: tuple[str, ...]
 ) -> pl.DataFrame:
     """Return the ITEM_KEYS of the `remaining` rows and of near-duplicate documents.
 
-    `earlier_split` is an index of `names`, the splits; null for a key without a split in `key_splits`.
+    `earlier_split` is an index of `split_names`; null for a key without a split in `key_splits`.
     """
     # a row of `duplicate_groups` is a document (key) and the first of its group (head); as keys of one item
     # they get the same split
     pairs = candidates.duplicate_groups.with_row_index("item", offset=candidates.rows.height)
     keys_of_pairs = [pairs.select("item", key=name).cast(KEYS) for name in ("key", "head")]
     keys_of_rows = candidates.keys.filter(pl.col("item").is_in(remaining.implode()))
-    index_of_split = {name: index for index, name in enumerate(names)}
+    index_of_split = {name: index for index, name in enumerate(split_names)}
     earlier_split = pl.col("split").replace_strict(index_of_split, return_dtype=pl.Int8())
     earlier_splits = key_splits.select("key", earlier_split=earlier_split)
     return (

@@ -269,7 +269,7 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
     for component in order:
         if drawing.split_of[component] is None:
             drawing.assign_if_fits(component, among=drawing.small_splits(), language=_ALL_LANGUAGES)
-    unfilled = (None, *drawing.small_splits())
+    unfilled = [None, *drawing.small_splits()]
     for component in new:
         if drawing.split_of[component] in unfilled:
             drawing.split_of[component] = largest
@@ -299,9 +299,9 @@ class _Drawing:
             self._assigned_rows[split, language] += self._rows_of_component[component]
 
     def assign_if_fits(self, component: int, *, among: Iterable[int], language: str) -> None:
-        """Assign a component to that of some splits which lacks most of its target in a language, if it fits.
+        """Assign a component to the split of `among` that lacks most of its target in a language, if it fits.
 
-        The splits have a target, and the language may be `_ALL_LANGUAGES`.
+        All splits of `among` have a target, and the language may be `_ALL_LANGUAGES`.
         """
         rows = self._rows_of_component[component]
         # at most half of a target, so that another component fits beside it
