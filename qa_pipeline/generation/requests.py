@@ -322,8 +322,9 @@ def deal_types(
         fitting = [kind for kind in scarce_first if offered[kind]] or scarce_first  # else any type
         unused = [kind for kind in fitting if kind not in used[chunk_id]] or fitting
         # unused types come first, so a type is repeated in a chunk only if they have no slots left
-        best = next((kind for kind in (*unused, *fitting) if open_slots[kind] > 0), None)
-        kind = best or max(unused, key=lambda kind: open_slots[kind] / weights[kind])
+        below_quota = [kind for kind in (*unused, *fitting) if open_slots[kind] > 0]
+        least_exceeded = max(unused, key=lambda kind: open_slots[kind] / weights[kind])
+        kind = below_quota[0] if below_quota else least_exceeded
         used[chunk_id].add(kind)
         open_slots[kind] -= 1
         dealt.append(kind)

@@ -178,7 +178,7 @@ def find_drift(rows: pl.DataFrame) -> pl.DataFrame:
     for day in days:
         rows_of_day = rows.filter(pl.col("day") == day)
         is_reference = day in reference_days
-        untested = {"day": day, "state": "reference" if is_reference else TOO_FEW_ROWS}
+        untested: dict[str, Any] = {"day": day, "state": "reference" if is_reference else TOO_FEW_ROWS}
         compared = [untested | _compared(rows_of_day, name, reference_scores[name]) for name in metrics]
         tested = [row for row in compared if "p" in row and not is_reference]  # p is missing with few rows
         adjusted = false_discovery_control([row["p"] for row in tested]) if tested else ()

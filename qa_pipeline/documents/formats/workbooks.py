@@ -187,7 +187,7 @@ def _hidden_ods_columns(table: "_Element") -> set[int]:
 
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\[\]-]*)[^\[\]]*\]|[_*].|\[[^\[\]]*\]', re.DOTALL)
 """Quoted text, an escaped character, a currency such as `[$€-407]`, and widths and colours, never shown."""
-_SECTION = re.compile(r'((?:"[^"]*"|\\.|\[[^\[\]]*\]|[^;])*);')  # of `positive;negative;zero;`
+_SECTION = re.compile(r'((?:"[^"]*"|\\.|\[[^\[\]]*\]|[^;])*)(?:;|$)')  # of `positive;negative;zero;`
 _SHAPE = re.compile(
     r"[^0#?.,eE@/]*(?P<digits>(?P<whole>[0#?][0#?,]*(?<!,))?(?:\.(?P<decimals>[0#?]+))?)[^0#?.,eE@/]*"
 )
@@ -206,7 +206,7 @@ def show_number(value: float, form: str) -> str:
     has_condition = re.search(r"\[[<>=]", form) is not None  # such as `[>100]`
     if form in ("", "General") or len(form) > _LONGEST or abs(value) > _LARGEST or has_condition:
         return plain
-    positive, *others = _SECTION.findall(f"{form};")
+    positive, *others = _SECTION.findall(f"{form};")[:-1]  # without the empty match at the end
     section = positive
     if value < 0 and others:
         section = others[0]
