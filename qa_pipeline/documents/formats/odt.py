@@ -35,10 +35,8 @@ _HTML_OF_STYLE = {"Title": "h1", "Preformatted_20_Text": "pre", "Quotations": "b
 _PARAGRAPHS = (f"{TEXT}p", f"{TEXT}h")
 _FORMS: dict[str, Style] = {"1": "digits", "a": "letters", "i": "roman"}
 _OUTLINE = "/outline"  # the list of chapters: a key that no style has
-MOST_REPEATED = (
-    100  # blanks, rows, cells or steps to a parent style: more is a mistake, or made to fill memory
-)
-_UNKNOWN_BACKGROUND = "background-image:unknown"  # CSS with which the HTML reader hides no white text
+MOST_REPEATED = 100  # blanks, rows, cells or parent styles: more is a mistake, or made to fill memory
+_UNKNOWN_BACKGROUND = "background-image:unknown"  # no colour, so text of any colour counts as visible on it
 
 
 class Markup:
@@ -75,21 +73,21 @@ class Markup:
     def look_of(self, element: "_Element") -> tuple[str, str]:
         """Return the HTML name of an element's style, such as `h1` or `sup`, "" for plain, and its CSS."""
         stated_names = (element.get(f"{space}style-name") for space in (TEXT, TABLE, _DRAW))
-        chain = [next(filter(None, stated_names), "")]  # the style, its parent style, and so on
-        while chain[-1] in self.styles and len(chain) < MOST_REPEATED:
-            chain.append(self.styles[chain[-1]].get(f"{STYLE}parent-style-name", ""))
+        names = [next(filter(None, stated_names), "")]  # of the style, its parent style, and so on
+        while names[-1] in self.styles and len(names) < MOST_REPEATED:
+            names.append(self.styles[names[-1]].get(f"{STYLE}parent-style-name", ""))
         properties: dict[str, str] = {}
-        for name in reversed(chain[:-1]):  # from the ancestors down; the last has no definition
-            own = {str(key): str(value) for part in self.styles[name] for key, value in part.items()}
+        for name in reversed(names):  # a style overrides its ancestors; the highest may lack a definition
+            own = {str(key): str(value) for part in self.styles.get(name, ()) for key, value in part.items()}
             # behind a "transparent" background that of the parent style shows
             properties |= {key: value for key, value in own.items() if value != "transparent"}
         css = [f"{name}:{properties[_FO + name]}" for name in _CSS if _FO + name in properties]
         if properties.get(f"{TEXT}display") == "none":
             css.append("display:none")
-        lines_through = {properties.get(f"{STYLE}text-line-through-{part}", "") for part in ("style", "type")}
-        if lines_through != {""} and "none" not in lines_through:  # style="solid" alone suffices
+        line_through = [properties.get(f"{STYLE}text-line-through-{name}") for name in ("style", "type")]
+        if any(line_through) and "none" not in line_through:  # such as ["solid", None]
             css.append("text-decoration:line-through")
-        html_names = (_HTML_OF_STYLE[name] for name in chain if name in _HTML_OF_STYLE)
+        html_names = (_HTML_OF_STYLE[name] for name in names if name in _HTML_OF_STYLE)
         shift = shift_of(properties.get(f"{STYLE}text-position", ""))
         return next(html_names, shift), escape(";".join(css))  # `h1` for a raised title
 
@@ -116,12 +114,12 @@ class Markup:
             return _SIGNS[name]
         html_of_style, css = self.look_of(element)
         inside = self.inside(element)
-        shift = html_of_style if name == "span" else ""  # only a span becomes `sup` or `sub`
+        shift = html_of_style if name == "span" else ""  # `sup` or `sub`; other elements ignore it
         if html_name := shift or _HTML_NAMES.get(name):
             return f'<{html_name} style="{css}">{inside}</{html_name}>'
-        if any(child.tag in (*_PARAGRAPHS, f"{TEXT}list") for child in element):  # a shape of any colour
-            return f'<div style="{css or _UNKNOWN_BACKGROUND}">{inside}</div>'
-        return inside
+        # such as a shape: its fill is not in `css`, so white text on it must not count as hidden
+        has_paragraphs = any(child.tag in (*_PARAGRAPHS, f"{TEXT}list") for child in element)
+        return f'<div style="{css or _UNKNOWN_BACKGROUND}">{inside}</div>' if has_paragraphs else inside
 
     def _cell(self, cell: "_Element") -> str:
         """Return a cell of a table as HTML, as many times as the file repeats it."""
@@ -132,8 +130,10 @@ class Markup:
 
     def _paragraph(self, element: "_Element") -> str:
         """Return a paragraph or heading with its number; notes of the section above come before a heading."""
-        number, self.number = self.number, ""
+        number, self.number = self.number, ""  # `_list` sets it for the first paragraph of an item
         html_name, css = self.look_of(element)
+        if html_name in ("", "sub", "sup"):  # to raise or lower a whole paragraph changes only its looks
+            html_name = "p"
         notes = ""
         if element.tag == f"{TEXT}h":
             level = min(max(read_number(element.get(f"{TEXT}outline-level"), 1), 1), 6)
@@ -141,7 +141,6 @@ class Markup:
             html_name = f"h{level}"
             if not self.open_lists and element.get(f"{TEXT}is-list-header") != "true":
                 number = self._count(_OUTLINE, level, element)
-        html_name = "p" if html_name in ("", "sub", "sup") else html_name  # a whole paragraph is no power
         return f'{notes}<{html_name} style="{css}">{escape(number)}{self.inside(element)}</{html_name}>'
 
     def _list(self, element: "_Element") -> str:
@@ -164,14 +163,13 @@ class Markup:
         return f"<ul>{''.join(items)}</ul>"
 
     def _count(self, style: str, level: int, element: "_Element") -> str:
-        """Return the number of an item or chapter on a level, such as `2.1 `; "" for a bullet."""
-        counts = self.counts[style]
+        """Count an item or chapter on a level, and return its number, such as `2.1 `; "" for a bullet."""
+        counts = {depth: count for depth, count in self.counts[style].items() if depth <= level}
+        self.counts[style] = counts  # deeper levels begin anew
         definitions = {depth: self.list_levels.get((style, depth), {}) for depth in range(1, level + 1)}
         starts = {depth: read_number(own.get(f"{TEXT}start-value"), 1) for depth, own in definitions.items()}
         next_number = counts[level] + 1 if level in counts else starts[level]
         counts[level] = read_number(element.get(f"{TEXT}start-value"), next_number)
-        for deeper in [other for other in counts if other > level]:
-            del counts[deeper]
         definition = definitions[level]
         if not definition.get(f"{STYLE}num-format"):
             return ""
@@ -179,7 +177,7 @@ class Markup:
         parts = []
         for depth in range(level - shown_levels + 1, level + 1):
             if form := definitions[depth].get(f"{STYLE}num-format", ""):  # such as `1`, `a` or `I`
-                number = counts.get(depth, starts[depth])
+                number = counts.get(depth, starts[depth])  # a heading 2 before any heading 1 is `1.1`
                 parts.append(numeral(number, _FORMS.get(form.lower(), "digits"), upper=form.isupper()))
         prefix, suffix = (definition.get(f"{STYLE}num-{name}", "") for name in ("prefix", "suffix"))
         return f"{prefix}{'.'.join(parts)}{suffix}".strip() + " "

@@ -12,7 +12,7 @@ from qa_pipeline.text.lexicon.languages import of_all
 _WIDEST = 100  # columns
 _TALLEST = 200  # rows
 _MOST_REPEATED = 20_000  # cells of a table: a small file must not become a huge text
-LONGEST_REPEATED = 120  # characters of a cell over several rows: a longer cell is prose and is written once
+LONGEST_MERGED = 120  # characters of a cell over several rows: a longer cell is prose and is written once
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Cell:
 
 
 _BLANK = Cell("")
+_DOUBT = SIGNS["table"]  # behind the text of a cell or row whose columns may be wrong
 
 
 def counted_lines(rows: Sequence[Sequence[Cell]], omissions: Omissions) -> list[str]:
@@ -48,8 +49,7 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
     names: list[str] = []  # from `header`, by column
     used_columns: set[int] = set()  # columns with a value below `header`: empty before its first data row
     for row in _expand(rows):
-        # a cell that spans several columns counts once
-        filled = [
+        filled = [  # a cell over several columns counts once
             (column, cell)
             for column, cell in enumerate(row)
             if cell.text and (column == 0 or row[column - 1] is not cell)
@@ -70,7 +70,7 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
         else:  # the first header, or another one below data rows
             empty_columns += _find_empty(header, used_columns)
             names, header, used_columns = [cell.text for cell in row], [row], set()
-    if header and not used_columns:  # names without data rows, such as a row of sums, are a line
+    if header and not used_columns:  # a last row of header cells, such as sums, has no rows below to name
         lines.append(" | ".join(dict.fromkeys(filter(None, names))))
     return lines, empty_columns + _find_empty(header, used_columns)
 
@@ -105,22 +105,23 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> Iterator[list[Cell]]:
                 column += 1
             width = max(1, min(given.columns, _WIDEST - column))
             columns = range(column, column + width)
-            is_over_another = not line.keys().isdisjoint(columns)  # which puts the row in doubt
-            cell = replace(given, text=given.text + SIGNS["table"]) if is_over_another else given
+            # A wide cell that runs into a tall one further right replaces it, which puts the row in doubt.
+            is_over_another = not line.keys().isdisjoint(columns)
+            cell = replace(given, text=given.text + _DOUBT) if is_over_another else given
             line |= dict.fromkeys(columns, cell)
             if cell.rows > 1:  # a long text is not repeated, but its columns stay blank in the rows below
-                repeated = cell if len(cell.text) <= LONGEST_REPEATED else _BLANK
+                repeated = cell if len(cell.text) <= LONGEST_MERGED else _BLANK
                 tall_cells |= dict.fromkeys(columns, (repeated, number + min(cell.rows, _TALLEST)))
         yield [line.get(column, _BLANK) for column in range(max(line, default=-1) + 1)]
 
 
 def _write_row(filled: Sequence[tuple[int, Cell]], names: Sequence[str]) -> str:
-    """Return the filled cells of a row as a line, each with the name of its column."""
+    """Write the filled cells of a row, each with the number of its column, as `Name: cell | Name: cell`."""
     titles = {column: f"{title}: " for column, name in enumerate(names) if (title := name.rstrip(": "))}
     texts = [titles.get(column, "") + cell.text for column, cell in filled]
     if titles:
-        has_more_cells = filled[-1][0] >= len(names)  # than names, which puts the row in doubt
-        return " | ".join(texts) + (SIGNS["table"] if has_more_cells else "")
+        has_unnamed_cell = filled[-1][0] >= len(names)  # the last cell is behind all names
+        return " | ".join(texts) + (_DOUBT if has_unnamed_cell else "")
     if len(texts) > 1 and (filled[0][1].header or texts[0].endswith(":")):  # the first cell is a key
         return f"{texts[0].rstrip(': ')}: {' | '.join(texts[1:])}"
     return " | ".join(texts)
@@ -137,9 +138,10 @@ _COMMON_NAMES = frozenset(of_all("layout.columns"))  # in lower case, such as `f
 def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_be_form: bool = False) -> bool:
     """Return True if the row `first` names the columns, judged by the rows below it.
 
-    Names fill most columns, are different, and each could name the values below it. Some head figures, as in
-    `Item | Price` over `Nail | 2`, or most are common, as in `Name | Town` over `Anna | Lund`; if the table
-    `may_be_form`, such as `Name | Anna` over `Town | Lund`, all are common, over at least two rows.
+    Names fill most columns, are different, and each could name the values below it. In addition, either
+    - most values of a column are figures, as in `Item | Price` over `Nail | 2`, or
+    - at least half of the names are common, as in `Name | Town` over `Anna | Lund`; in a table that
+      `may_be_form`, such as `Name | Anna` over `Town | Lund`, all are common, and two rows or more follow.
     """
     values_by_name = {  # the filled cells below each name
         name: [row[column] for row in below if column < len(row) and row[column]]
@@ -152,7 +154,7 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_b
     are_different = len(set(lowercase_names)) == name_count
     if not (fill_most_columns and are_different and any(values_by_name.values())):
         return False
-    is_data = all(map(_is_figure, values_by_name))
+    is_data = all(map(_is_figure, values_by_name))  # a row of figures alone, such as `2023 | 120`
     if is_data or not all(starmap(_could_name, values_by_name.items())):
         return False
     if any(_share_of(values, _is_figure) >= _MOSTLY for values in values_by_name.values()):
@@ -193,8 +195,8 @@ _GAP = re.compile(r" {2,}")
 def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
     """Return the rows of a table with borders `+---+` and cells `| a |`, or None for other lines.
 
-    A database prints a border around the names and below the last row. A grid, as in reStructuredText, has a
-    border below each row, whose cells may take several lines, and often `+===+` below the names.
+    A database prints borders around the names and below the last row; a grid, as in reStructuredText, prints
+    a border below each row, and often `+===+` below the names.
     """
     groups: list[list[list[str]]] = []  # the lines between two borders, each as its cells
     for line in map(str.strip, lines):
@@ -209,7 +211,7 @@ def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
         return None
     names, *others = groups
     has_double_border = any("=" in line for line in lines if line.lstrip().startswith("+"))
-    is_grid = len(others) > 1 or has_double_border
+    is_grid = len(others) > 1 or has_double_border  # then each group is a row; else, each line of it
     body = [_join_lines(group) for group in others] if is_grid else others[0]
     return _with_names(_join_lines(names), body)
 

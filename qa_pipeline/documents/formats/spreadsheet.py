@@ -11,13 +11,7 @@ from itertools import chain, islice, pairwise
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure, check_rows
-from qa_pipeline.documents.formats.rows import (
-    LONGEST_REPEATED,
-    SAMPLE_ROWS,
-    Cell,
-    counted_lines,
-    names_columns,
-)
+from qa_pipeline.documents.formats.rows import LONGEST_MERGED, SAMPLE_ROWS, Cell, counted_lines, names_columns
 from qa_pipeline.documents.formats.text import decode
 from qa_pipeline.documents.formats.workbooks import Sheet, read_sheets
 from qa_pipeline.records import Block, ParsedFile, SourceFile
@@ -75,7 +69,7 @@ def _fill_merged(sheet: Sheet) -> None:
     last_row = max(sheet.rows, default=0)
     for top, left, bottom, right in sheet.merged:
         cell = sheet.rows.get(top, {}).get(left)
-        if cell is None or len(cell.text) > LONGEST_REPEATED:
+        if cell is None or len(cell.text) > LONGEST_MERGED:
             continue
         for number in range(top, min(bottom, last_row, top + _TALLEST) + 1):
             if number not in sheet.hidden_rows:
@@ -88,20 +82,20 @@ def _write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: O
     """Yield a table as lines; single cells above it, such as its caption, are paragraphs."""
     body_start = 0
     if max(map(len, table), default=0) >= _PREAMBLE_FROM:
-        first_rows = enumerate(table[: 2 * SAMPLE_ROWS])
+        first_rows = enumerate(table[: 2 * SAMPLE_ROWS])  # if all of them look like titles, none is a title
         body_start = next((number for number, row in first_rows if not _is_title(row)), 0)
     for row in table[:body_start]:
         yield Block("paragraph", next(cell.text for cell in row if cell.text))
     body = table[body_start:]
     head_count = _count_head_rows(body)
-    if head_count:  # lines repeat the name of each filled cell, at least that in the first row
+    if head_count:  # each row repeats the names: limit their length first, of two head rows that of one
         repeated = (name for row in body for name, cell in zip(body[0], row, strict=False) if cell.text)
         check_length(sum(len(name.text) for name in repeated), settings)
     marked: list[_Row] = []
     for number, row in enumerate(body):
         is_caption = len(row) > 1 and all(cell is row[0] for cell in row)  # a merged cell is one object
         if number < head_count or is_caption:
-            headers = {id(cell): replace(cell, header=True) for cell in row}  # merged cells stay so
+            headers = {id(cell): replace(cell, header=True) for cell in row}  # a merged cell stays one object
             marked.append([headers[id(cell)] for cell in row])
         else:
             marked.append(row)

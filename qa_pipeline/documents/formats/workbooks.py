@@ -41,9 +41,9 @@ class Sheet:
     hidden_columns: set[int] = field(default_factory=set)
     length: int = 0
 
-    def add_length(self, text: str, settings: DocumentSettings) -> None:
-        """Refuse a sheet whose cells, hidden ones included, are too long: a shared text may fill them."""
-        self.length += len(text)
+    def add_length(self, characters: int, settings: DocumentSettings) -> None:
+        """Add the length of cells, hidden or not; raises a DocumentFailure for a sheet that is too long."""
+        self.length += characters
         check_length(self.length, settings, "a sheet")
 
 
@@ -85,7 +85,7 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
             omissions.add("comment", cell.comment.text)
         if cell.value is None:
             continue
-        sheet.add_length(str(cell.value), settings)
+        sheet.add_length(len(str(cell.value)), settings)
         text = _show(cell, omissions)
         colour = cell.font.color
         is_white = colour is not None and not colour.tint and (colour.type, colour.value) in _WHITES
@@ -123,7 +123,7 @@ def _show(cell: "WorkbookCell", omissions: Omissions) -> str:
 
 
 def _read_ods_table(table: "_Element", writer: odt.Markup, settings: DocumentSettings) -> Sheet:
-    """Return a sheet of an ODS file; hidden cells are counted."""
+    """Return a sheet of an ODS file; the text of hidden and covered cells is counted as left out."""
     style = writer.styles.get(table.get(f"{odt.TABLE}style-name", ""))
     properties = None if style is None else style.find(f"{odt.STYLE}table-properties")
     is_hidden = properties is not None and properties.get(f"{odt.TABLE}display") == "false"
@@ -131,7 +131,7 @@ def _read_ods_table(table: "_Element", writer: odt.Markup, settings: DocumentSet
     first_row = 0
     for row in table.iter(f"{odt.TABLE}table-row"):
         repeats = odt.table_number(row, "rows-repeated")
-        # of many equal rows the first are kept, and the next row follows after all; likewise for cells
+        # of 500 equal rows the first 100 are stored, but the next row is 500 further on; likewise for cells
         row_numbers = range(first_row, first_row + min(repeats, odt.MOST_REPEATED))
         is_hidden_row = row.get(f"{odt.TABLE}visibility") in _HIDING
         if is_hidden_row:
@@ -145,9 +145,9 @@ def _read_ods_table(table: "_Element", writer: odt.Markup, settings: DocumentSet
             text = _ods_text(cell, writer)
             width = odt.table_number(cell, "columns-repeated")
             columns = range(first_column, first_column + min(width, odt.MOST_REPEATED)) if text else ()
-            is_covered = cell.tag == f"{odt.TABLE}covered-table-cell"  # its text is below a merged cell
+            is_covered = cell.tag == f"{odt.TABLE}covered-table-cell"  # a merged cell hides its text
             for column in columns:
-                sheet.add_length(text * len(row_numbers), settings)
+                sheet.add_length(len(text) * len(row_numbers), settings)
                 if is_covered or is_hidden_row or column in sheet.hidden_columns:
                     writer.omissions.add("hidden", text)
                     continue
@@ -216,7 +216,7 @@ def show_number(value: float, form: str) -> str:
     if text is None:
         return plain
     is_zero = not any(digit in text for digit in "123456789")  # -0.001 may be shown as 0.00
-    # a text with a look of its own needs no minus, such as `(5)` for -5 in `0;(0)`, but 5 in `0;[Red]0` does
+    # -5 is `(5)` in `0;(0)`, but `-5` in `0;[Red]0`, whose sections give the same text
     needs_minus = value < 0 and not is_zero and text == _fill_section(value, positive)
     return f"-{text}" if needs_minus else text
 
@@ -240,15 +240,15 @@ def _fill_section(value: float, section: str) -> str | None:
 
 
 def _write_digits(number: Decimal, whole: str, decimals: str) -> str | None:
-    """Return the digits of a number: `1,234.5` for 1234.5 in `#,##0` and `0#`; None if there are too many."""
+    """Return a number of at least 0 with the digits of a format: 1234.5 is `1,234.5` in `#,##0` and `0#`."""
     try:
         rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
     except InvalidOperation:  # more digits than any program shows
         return None
     integer, _, fraction = f"{rounded:{',' if ',' in whole else ''}f}".partition(".")
-    least_decimals = len(decimals.rstrip("#?"))  # one in `0#`, which shows 0.50 as `0.5`
+    least_decimals = len(decimals.rstrip("#?"))  # 1 for `0#`, which shows 0.50 as `0.5`, and 2 for `00`
     fraction = fraction[:least_decimals] + fraction[least_decimals:].rstrip("0")
-    # `000` shows 7 as `007`, and `#.0` shows 0.5 as `.5`
+    # `0` always shows a digit, `#` only one that is needed: 7 is `007` in `000`, and 0.5 is `.5` in `#.0`
     integer = ("" if integer == "0" else integer).rjust(whole.count("0"), "0")
     return f"{integer}.{fraction}" if fraction else integer
 
@@ -273,7 +273,8 @@ def show_moment(moment: date | time | timedelta, form: str) -> str:
     if isinstance(moment, time) or (isinstance(moment, datetime) and shows_only_clock):
         return clock
     day = moment.isoformat()[:10]
-    if letters == {"m"} or ("y" in letters and "d" not in letters):  # `mmm`, `mmm yyyy` or `yyyy`
+    shows_year_without_day = "y" in letters and "d" not in letters
+    if shows_year_without_day or letters == {"m"}:  # `yyyy`, `mmm yyyy` or `mmm`
         day = day[:7] if "m" in letters else day[:4]
     shows_clock = "h" in letters or (not letters and clock != "00:00:00")  # `General` has none of the letters
     return f"{day} {clock}" if clock and shows_clock else day

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from html import escape
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, visible
@@ -25,22 +24,22 @@ _MOST_PLAIN, _MOST_LINKS = 1000, 2000  # letters and links: boxes around a box w
 
 def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
     """Remove boxes below `root` that contain only navigation, inner boxes first."""
-    around_content = {root.mem_id}  # ids of boxes that stay without a test, as a box in them is content
-    for box in reversed(root.css(_BOXES)):
-        if box.mem_id in around_content or not (links := box.css("a[href]")):
+    kept = {root.mem_id}  # ids of `root` and of the elements around content, which stay without a test
+    for box in reversed(root.css(_BOXES)):  # from the end of the page, so inner boxes come before outer
+        if box.mem_id in kept or not (links := box.css("a[href]")):
             continue
         linked_letters = _count_letters(links)
         heading_letters = _count_letters(box.css(_HEADINGS_WITHOUT_LINK))
         # A heading inside a link, `<a><h3>`, is subtracted twice.
         plain_letters = max(_count_letters([box]) - linked_letters - heading_letters, 0)
         has_prose = any(part.text().strip() for part in box.css(_PROSE) if part.mem_id != box.mem_id)
-        is_content = has_prose or plain_letters > _MOST_PLAIN or len(links) > _MOST_LINKS
+        # This test comes first, since a table of contents may be large too, or consist of paragraphs.
         if _is_navigation(box, links, linked_letters, plain_letters, has_prose):
             remove([box], omissions, "navigation")
-        elif is_content:  # so the boxes around it stay; around a box that is neither, they are tested
-            ancestor = box.parent
-            while ancestor is not None and ancestor.mem_id not in around_content:
-                around_content.add(ancestor.mem_id)
+        elif has_prose or plain_letters > _MOST_PLAIN or len(links) > _MOST_LINKS:
+            ancestor = box.parent  # this box is content, so the boxes around it stay, up to `root`
+            while ancestor is not None and ancestor.mem_id not in kept:
+                kept.add(ancestor.mem_id)
                 ancestor = ancestor.parent
 
 
@@ -233,8 +232,8 @@ def _write_widgets(tree: "LexborHTMLParser") -> None:
     for node in tree.css("select:has(option[selected])"):
         node.replace_with(", ".join(option.text().strip() for option in node.css("option[selected]")))
     for cell in tree.css("td:has(img, svg, i, [aria-label]), th:has(img, svg, i, [aria-label])"):
-        # titles and letters of drawings are no text of the cell
-        if visible(cell.text()) <= sum(visible(drawing.text()) for drawing in cell.css("svg")):
+        own_letters = visible(cell.text()) - sum(visible(drawing.text()) for drawing in cell.css("svg"))
+        if own_letters <= 0:  # only its drawings have text, such as a `<title>`, if anything has
             _write_icons(cell)
     for heading in tree.css(_BOX_HEADINGS):
         heading.attrs["class"] = "admonition-title"  # by which the reader knows the label of a box
@@ -251,7 +250,7 @@ def _write_icons(cell: "LexborNode") -> None:
     for icon in cell.css(_ICONS):
         stated = (icon.attributes.get(attribute) for attribute in ("alt", "aria-label", "title"))
         titles = (title.text() for title in icon.css("title"))
-        name = next(filter(None, chain(stated, titles)), "")
+        name = next(filter(None, (*stated, *titles)), "")
         names.append(" ".join(name.split()))
     if different_names := dict.fromkeys(filter(None, names)):
         cell.inner_html = escape(", ".join(different_names))

@@ -21,7 +21,6 @@ _MAIN = (  # selectors of the main content, the most reliable first
 )  # fmt: skip
 _LEAST_SHARE = 0.25  # of the text of a page: an element with less is not its content, whatever its name
 _DEEPEST = 5_000  # levels of elements
-_STYLE_SHEET = re.compile("<style", re.IGNORECASE)
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
 _NO_END_TAG = frozenset({
     "area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html", "img",
@@ -73,7 +72,7 @@ def parse_tree(markup: str) -> "LexborHTMLParser":
             if depth > _DEEPEST:
                 detail = f"elements are nested more than {_DEEPEST} levels deep"
                 raise DocumentFailure("nested_too_deep", detail)
-    if _STYLE_SHEET.search(markup):
+    if "<style" in markup.lower():
         markup = CSSInliner(load_remote_stylesheets=False, keep_style_tags=True).inline(markup)
     return LexborHTMLParser(markup)
 

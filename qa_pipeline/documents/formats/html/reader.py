@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from lxml.html import fragment_fromstring
@@ -40,8 +39,9 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 class Reader:
     """A reader that collects text between the edges of block elements and decides on their kinds.
 
-    In `<dl><dt>Power</dt><dd>8 kW<p>At 20 °C.</p></dd></dl>`, the term waits in `terms`, `dd` sets
-    `is_new_item`, and `p` ends the first block of this item: `Power: 8 kW`. Its own text is a paragraph.
+    In `<dl><dt>Power</dt><dd>8 kW<p>At 20 °C.</p></dd><dd>9 kW</dd></dl>`, `</dt>` puts `Power` into
+    `waiting_terms`, and each `<dd>` sets `is_new_item`. `<p>` ends the block `Power: 8 kW`, which moves the
+    term to `shared_terms`. `</p>` ends a paragraph, and the last `</dd>` the block `Power: 9 kW`.
     """
 
     def __init__(self, omissions: Omissions) -> None:
@@ -54,13 +54,13 @@ class Reader:
         self.items: list[str] = []  # the tags of items: li, dt or dd
         self.around: Counter[str] = Counter()  # counts of all block elements by tag
         self.is_code = False  # True in a paragraph of code alone: `<p><code>make all</code></p>`
-        self.is_label = False  # True in the title of a box: `<p class="admonition-title">Note</p>`
+        self.is_in_label = False  # True in the title of a box: `<p class="admonition-title">Note</p>`
         # The state that waits for the next block:
         self.is_new_item = False  # True until `li` or `dd` has its first block
         self.marker: str | None = None  # the number of the new item, such as `2.`
-        self.terms: list[str] = []  # `Power` of `<dt>Power</dt>`, until the text of its `dd` begins
-        self.shared_terms: str | None = None  # `Power`, which each `dd` behind it begins with: `Power: 8 kW`
-        self.label: str | None = None  # `Note`, which a paragraph begins with: `Note: text`
+        self.waiting_terms: list[str] = []  # those of `dt` elements before the first text of a `dd`
+        self.shared_terms: str | None = None  # the terms joined, from that text until the next `dt` or list
+        self.waiting_label: str | None = None  # `Note` from the end of its title on: `Note: text`
 
     def text(self, text: str) -> None:
         """Add text to the block in progress; only in `pre` its line ends are kept."""
@@ -85,9 +85,7 @@ class Reader:
     def table(self, blocks: list[Block]) -> None:
         """Take in a table that was read."""
         self.flush()
-        self._write_label()
-        self._write_marker()
-        self.blocks += blocks
+        self._add_alone(blocks)
 
     def finish(self) -> list[Block]:
         """End the last block, and return all."""
@@ -97,70 +95,71 @@ class Reader:
         return self.blocks
 
     def flush(self) -> None:
-        """End the block in progress; the elements around it and the waiting state decide on its kind."""
+        """End the block in progress; elements around it decide its kind and the use of a waiting label."""
         text = settle("".join(self.parts), self.omissions) if self.parts else ""
         self.parts.clear()
         is_code, self.is_code = self.is_code, False
         if not text.strip():
             return
-        if self.level:  # `<li><h3>Setup</h3>` is the heading `1. Setup`; a label waits for text below it
+        if self.level:  # `<li><h3>Setup</h3>` is the heading `1. Setup`; a label goes on waiting
             number, self.marker = self.marker, None
             heading = f"{number} {text.lstrip()}" if number else text
             self.blocks.append(Block("heading", heading, self.level))
-        elif self.is_label:  # `<p class="admonition-title">Note</p>`
+        elif self.is_in_label:  # `<p class="admonition-title">Note</p>`
             self._write_label()  # an earlier label, behind which there was no text
-            self.label = " ".join(text.split())
-        elif self.around["pre"]:
-            self._write_label()
-            self._write_marker()
-            self.blocks.append(Block("code", text))
+            self.waiting_label = " ".join(text.split())
+        elif self.around["pre"]:  # code with its own line ends; in `<li><pre>` it follows the number
+            self._add_alone([Block("code", text)])
         elif self.items[-1:] == ["dt"]:  # `<dt>Power</dt>` waits for its description
-            self.terms.append(text.strip())
-        elif self.is_new_item:  # `<li>First item`, or `<dd>8 kW`
+            self.waiting_terms.append(text.strip())
+        elif self.is_new_item:  # `<li>First item`, `<dd>8 kW`, and also `<li><p><code>make all</code></p>`
             self._write_first_block(text)
-        elif is_code:  # `<p><code>make all</code></p>`
-            self._write_label()
+        elif is_code:  # `<p><code>make all</code></p>` elsewhere
             lines = _CODE_BLANKS.sub(" ", text).split("\n")
-            self.blocks.append(Block("code", "\n".join(line.strip(" ") for line in lines)))
+            self._add_alone([Block("code", "\n".join(line.strip(" ") for line in lines))])
         else:
-            if self.label:  # as in `Note: text`
-                colon = "" if self.label.endswith((".", ":", "!", "?")) else ":"
-                text, self.label = f"{self.label}{colon} {text}", None
+            if self.waiting_label:  # a paragraph or quote begins with it: `Note: text`
+                colon = "" if self.waiting_label.endswith((".", ":", "!", "?")) else ":"
+                text, self.waiting_label = f"{self.waiting_label}{colon} {text}", None
             self.blocks.append(Block("quote" if self.around["blockquote"] else "paragraph", text))
 
-    def _write_first_block(self, text: str) -> None:
-        """Write the first text of an item; that of a description begins with its terms."""
-        self.is_new_item = False
+    def _add_alone(self, blocks: list[Block]) -> None:
+        """Add code or a table behind a waiting label and number, with which it cannot begin."""
         self._write_label()
-        if self.terms:
-            self.shared_terms = ", ".join(self.terms).rstrip(" :")
-            self.terms.clear()
+        self._write_marker()
+        self.blocks += blocks
+
+    def _write_first_block(self, text: str) -> None:
+        """Write the first text of an item; that of each `dd` begins with the terms above it."""
+        self._write_label()
+        if self.waiting_terms:
+            self.shared_terms = ", ".join(self.waiting_terms).rstrip(" :")
+            self.waiting_terms.clear()
         is_description = self.items[-1:] == ["dd"] and self.shared_terms is not None
         self._write_item(f"{self.shared_terms}: {text.strip()}" if is_description else text)
 
     def _write_item(self, text: str) -> None:
-        """Add an item with the number that waits for it."""
+        """Write a text as the first block of an item, with its waiting number."""
+        self.is_new_item = False
         marker, self.marker = self.marker, None
         self.blocks.append(Block("list_item", text, max(len(self.lists) - 1, 0), marker=marker))
 
     def _write_marker(self) -> None:
-        """Write the number of an item that begins with a list, a table or code: it is alone."""
+        """Write a waiting number as an item without text, before a list, a table or code."""
         if self.marker:
-            self.is_new_item = False
             self._write_item("")
 
     def _write_label(self) -> None:
-        """Write the heading of a box without prose as a paragraph of its own."""
-        if self.label:
-            self.blocks.append(Block("paragraph", self.label))
-            self.label = None
+        """Write a waiting label as a paragraph of its own."""
+        if self.waiting_label:
+            self.blocks.append(Block("paragraph", self.waiting_label))
+            self.waiting_label = None
 
     def _write_terms(self) -> None:
-        """Write terms without a description in prose as an item of their own."""
-        if self.terms:
-            self._write_item(", ".join(self.terms))
-            self.terms.clear()
-            self.is_new_item = False
+        """Write waiting terms as an item of their own."""
+        if self.waiting_terms:
+            self._write_item(", ".join(self.waiting_terms))
+            self.waiting_terms.clear()
 
     def _enter(self, tag: str, node: "LexborNode") -> None:
         """Update the state for the text inside a block element that begins."""
@@ -168,18 +167,18 @@ class Reader:
         code = node.css_first("p > code") if tag == "p" else None
         self.is_code = code is not None and code.text().strip() == node.text().strip()
         if tag == "summary":  # the label of `details`
-            self.is_label = True
+            self.is_in_label = True
         elif tag == "p" or tag in HEADINGS:
-            self.is_label = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
+            self.is_in_label = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
             # `<h3 class="admonition-title">` is no heading; in `<h3><p>`, the paragraph is one.
-            self.level = 0 if self.is_label else HEADINGS.get(tag, self.level)
-        elif tag in LISTS:  # `<dd><ul>` and `<li><ul>`: only a text can begin with terms or a number
+            self.level = 0 if self.is_in_label else HEADINGS.get(tag, self.level)
+        elif tag in LISTS:  # `<dd><ul>` and `<li><ul>`: a list cannot begin with terms or a number
             self._write_terms()
             self._write_marker()
             self.lists.append(_start_list(node) if tag == "ol" else None)
             self.is_new_item = False
             self.shared_terms = None
-        elif tag == "pre":  # `<dd><pre>`: code cannot, either
+        elif tag == "pre":  # `<dd><pre>`: code cannot begin with terms; `flush` writes a number before it
             self._write_terms()
         elif tag == "dt":  # other terms than those before
             self.items.append(tag)
@@ -195,7 +194,7 @@ class Reader:
     def _leave(self, tag: str) -> None:
         """Update the state for the text behind a block element that ends."""
         self.around[tag] -= 1
-        self.is_label = False  # a label ends with its element, or with the first block element inside
+        self.is_in_label = False  # a label ends with its element, or with the first block element inside
         if tag in HEADINGS:
             self.level = 0
         elif tag in ("details", "aside"):
@@ -257,36 +256,38 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
 def _mark_heads(rows: Sequence[Sequence[Cell]], head_count: int) -> list[list[Cell]]:
     """Return the rows with header cells for titles, and plain cells for rows of data written in `th`.
 
-    A title is a cell over the whole width of the table; `head_count` rows are in `thead`.
+    Of three rows of `th`, `Item | Price`, `Nail | 2` and `Screw | 3`, the first is the head, and the others
+    become plain. The first `head_count` rows are in `thead`, and never data.
     """
     marked: list[list[Cell]] = []
     width = max((sum(cell.columns for cell in row) for row in rows), default=0)
-    has_head_above = head_count > 0
+    has_head = head_count > 0  # without `thead`, it is True after the first row of `th`
     for number, row in enumerate(rows):
-        is_title = len(row) == 1 and width > 1 and row[0].columns == width
+        is_title = len(row) == 1 and width > 1 and row[0].columns == width  # a cell across the table
         is_all_headers = len(row) > 1 and all(cell.header for cell in row if cell.text)
-        is_below_head = has_head_above and number >= head_count
-        is_data = is_all_headers and is_below_head and not _is_further_head(marked, row)
-        if is_title or is_data:  # a title becomes a header, and data plain cells
-            marked.append([replace(cell, header=is_title) for cell in row])
+        is_below_head = has_head and number >= head_count
+        if is_title:
+            marked.append([replace(row[0], header=True)])
+        elif is_all_headers and is_below_head and not _is_further_head(row, marked[-1]):  # data
+            marked.append([replace(cell, header=False) for cell in row])
         else:
             marked.append(list(row))
-        has_head_above = has_head_above or is_all_headers
+        has_head = has_head or is_all_headers
     return marked
 
 
-def _is_further_head(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bool:
-    """Return True if a row of `th` is a head itself, judged by the rows `above` it, heads and data.
-
-    Directly below a head, it is one if that has spans, as `2023 | 2024` over quarters, or if its texts are
-    units, such as `(kg)`. Directly below data, it is one if it has no numbers other than years.
-    """
+def _is_further_head(row: Sequence[Cell], row_above: Sequence[Cell]) -> bool:
+    """Return True if a row of `th` below the first head is a head as well, judged by the row above it."""
     texts = [cell.text for cell in row[1:] if cell.text]  # the first cell may name the row
-    is_directly_below = all(cell.header for cell in above[-1] if cell.text)
-    if is_directly_below:
-        has_spans = any(cell.columns > 1 or cell.rows > 1 for cell in above[-1])
-        return has_spans or (texts != [] and all(text[0] in "([" for text in texts))
-    return texts != [] and not any(_DIGIT.search(text) and not _YEAR.fullmatch(text) for text in texts)
+    is_below_head = all(cell.header for cell in row_above if cell.text)
+    if is_below_head:
+        # `Item | 2023` over `Q1 | Q2`, where `Item` spans both rows, and `2023` both columns
+        has_spans = any(cell.columns > 1 or cell.rows > 1 for cell in row_above)
+        are_units = texts != [] and all(text[0] in "([" for text in texts)  # `Item | (kg) | (m)`
+        return has_spans or are_units
+    # below data, `Item | 2024 | Change` is a head, and `Screw | 3 | 5%` is data
+    has_numbers = any(_DIGIT.search(text) and not _YEAR.fullmatch(text) for text in texts)
+    return texts != [] and not has_numbers
 
 
 def _has_unmarked_names(table: "LexborNode", rows: Sequence[Sequence[Cell]]) -> bool:
@@ -311,7 +312,7 @@ def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int, is_head: bo
     is_too_deep = depth >= _DEEPEST_TABLE
     blocks = [Block("paragraph", cell.text())] if is_too_deep else read_blocks(cell, omissions, depth + 1)
     parts: list[str] = []
-    for kind, group in groupby(blocks, attrgetter("kind")):
+    for kind, group in groupby(blocks, lambda block: block.kind):
         texts = [f"{block.marker or ''} {block.text}".strip() for block in group]
         if kind == "table_row":  # `A: 1 | B: 2` of a table in the cell becomes `A: 1, B: 2`
             has_names = any(": " in text for text in texts)

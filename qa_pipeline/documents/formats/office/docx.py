@@ -66,7 +66,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         for root in package.trees(main, purpose):
             if text := text_of(root, _TEXT):
                 omissions.add(kind, text)
-    return read_file(package.trees("", "core-properties"), blocks, omissions)
+    return read_file(package.trees("", "core-properties"), blocks, omissions)  # "" is the file itself
 
 
 class _Writer:
@@ -116,9 +116,7 @@ class _Writer:
             case "r":
                 return self._write_run(element)
             case "txbxContent":
-                box = self._write_children(element)
-                self.following.append(box)
-                return ""
+                return self._postpone(element)
         is_properties = tag.endswith("Pr")  # whose elements are no text, such as `w:del` of a row
         return "" if is_properties else self._write_text(element) + self._write_children(element)
 
@@ -137,11 +135,15 @@ class _Writer:
                     self.omissions.add("symbol")
                 return symbol
             case "footnoteReference" | "endnoteReference":
-                note = self.notes.pop((str(element.tag), element.get(f"{WORD}id", "")), ())  # once only
-                markup = "".join(map(self._write, note))
-                self.following.append(markup)  # only now, as `_write` may replace the list `following`
-                return ""
+                note = self.notes.pop((str(element.tag), element.get(f"{WORD}id", "")), None)
+                return "" if note is None else self._postpone(note)  # None for a repeated reference
         return _SIGNS.get(name, "")
+
+    def _postpone(self, element: "_Element") -> str:
+        """Write a note or box into `following`, and return "" as its HTML."""
+        markup = self._write_children(element)  # first, as a paragraph in it replaces the list `following`
+        self.following.append(markup)
+        return ""
 
     def _leave_out(self, element: "_Element", kind: str) -> str:
         """Count the text of an element as left out, and return "" as its HTML."""
@@ -251,7 +253,7 @@ class _Writer:
 
 
 def _find_heights(rows: "list[_Element]") -> "dict[_Element, int]":
-    """Return the number of rows that each merged cell covers, and 0 for the cells below it."""
+    """Return the number of rows of merged cells: 3, 0 and 0 for three cells merged down a column."""
     heights: dict[_Element, int] = {}
     merged: dict[int, _Element] = {}  # by column: the first cell of the merged range that reaches this row
     for row in rows:
@@ -262,10 +264,12 @@ def _find_heights(rows: "list[_Element]") -> "dict[_Element, int]":
             if merge is not None:
                 # a continued cell with a text of its own would lose it, so it begins a range
                 begins = merge.get(VALUE) == "restart" or bool(text_of(cell, _TEXT).strip())
-                first_cell = cell if begins else above.get(column, cell)
-                merged[column] = first_cell
-                heights[cell] = 0  # a first cell counts itself in the next line
-                heights[first_cell] += 1
+                first_cell = None if begins else above.get(column)
+                if first_cell is None:
+                    merged[column], heights[cell] = cell, 1
+                else:
+                    merged[column], heights[cell] = first_cell, 0
+                    heights[first_cell] += 1
             column += _width_of(cell)
     return heights
 

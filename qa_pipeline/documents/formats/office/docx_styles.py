@@ -107,12 +107,12 @@ _FORMS: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
 
 
 class _List(NamedTuple):
-    """A numbered list; the lists of an abstract list continue each other, except on levels in `restarts`."""
+    """A numbered list; lists of the same abstract list continue each other's numbers."""
 
     abstract_id: str
     levels: "Mapping[int, _Element]"
     starts: Mapping[int, int]  # first numbers by level
-    restarts: Set[int]  # levels on which the list overrides the start, to begin again
+    restarting_levels: Set[int]  # levels on which the list overrides the start, to begin again
 
 
 class Numbering:
@@ -129,7 +129,7 @@ class Numbering:
         id_by_style = {value_of(abstract, "styleLink"): key for key, abstract in abstracts.items()}
         self._lists = {key: _read_list(element, abstracts, id_by_style) for key, element in lists.items()}
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)  # by abstract list: last number by level
-        self._begun: set[tuple[str, int]] = set()  # lists and levels with a paragraph
+        self._begun: set[tuple[str, int]] = set()  # lists and levels that have had a paragraph
 
     def take_next(self, properties: "_Element | None", style_id: str) -> tuple[int, str] | None:
         """Return a paragraph's level and number, such as `2.1`, or "" for a bullet; None outside lists."""
@@ -145,11 +145,12 @@ class Numbering:
             return level, ""
         if form == "none" and not text.strip():  # a level without numbers or bullets
             return None
-        # a list goes on from the last number of its abstract list, unless it overrides the start: once
+        # After 1 and 2 in a list, another list of its abstract list goes on with 3 and 4. If the other list
+        # overrides the start of the level by 1, its first paragraph is 1, and its second is 2.
         counts = self._counts[numbered_list.abstract_id]
-        is_first = (list_id, level) not in self._begun
-        begins = level not in counts or (is_first and level in numbered_list.restarts)
-        counts[level] = numbered_list.starts[level] if begins else counts[level] + 1
+        restarts = level in numbered_list.restarting_levels and (list_id, level) not in self._begun
+        goes_on = level in counts and not restarts
+        counts[level] = counts[level] + 1 if goes_on else numbered_list.starts[level]
         self._begun.add((list_id, level))
         for deeper in [other for other in counts if other > level]:
             del counts[deeper]

@@ -55,7 +55,8 @@ class Archive:
         if entry.compress_type not in _METHODS:
             raise DocumentFailure("unsupported_format", "compressed by another method than Deflate")
         with report_damage("the ZIP container is damaged"), self._opened.open(entry) as stream:
-            # steps stop at the stated size, which may be false; a single read() would unpack all and then cut
+            # A member may unpack to more than its stated size. zipfile unpacks a step at a time and stops at
+            # that size, while a single `read()` would unpack everything before it cuts the rest off.
             return b"".join(iter(lambda: stream.read(_STEP), b""))
 
 
@@ -124,7 +125,7 @@ class Package(Archive):
     """The parts of an Office file."""
 
     def linked(self, part: str, purpose: str) -> list[str]:
-        """Return the parts linked from a part, or the whole file (""), for a purpose such as `footnotes`."""
+        """Return the parts that a part, or the file itself (""), links for a purpose such as `footnotes`."""
         # the links of `word/document.xml` are in `word/_rels/document.xml.rels`
         folder, name = posixpath.split(part)
         relationships = posixpath.join(folder, "_rels", f"{name}.rels")
@@ -138,7 +139,7 @@ class Package(Archive):
         return [target for target in dict.fromkeys(targets) if self.find(target)]
 
     def trees(self, part: str, purpose: str) -> "list[_Element]":
-        """Return the roots of the linked parts."""
+        """Return the roots of the parts that a part, or the file itself (""), links for a purpose."""
         return [self.tree(name) for name in self.linked(part, purpose)]
 
     def tree(self, part: str) -> "_Element":
