@@ -88,7 +88,7 @@ def _write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: O
         yield Block("paragraph", next(cell.text for cell in row if cell.text))
     body = table[body_start:]
     head_count = _count_head_rows(body)
-    if head_count:  # each row repeats the names: limit their length first, of two head rows that of one
+    if head_count:  # each row repeats the names, so limit their length first, counting a single head row
         repeated = (name for row in body for name, cell in zip(body[0], row, strict=False) if cell.text)
         check_length(sum(len(name.text) for name in repeated), settings)
     marked: list[_Row] = []

@@ -58,8 +58,8 @@ class Reader:
         # The state that waits for the next block:
         self.is_new_item = False  # True until `li` or `dd` has its first block
         self.marker: str | None = None  # the number of the new item, such as `2.`
-        self.waiting_terms: list[str] = []  # those of `dt` elements before the first text of a `dd`
-        self.shared_terms: str | None = None  # the terms joined, from that text until the next `dt` or list
+        self.waiting_terms: list[str] = []  # texts of `dt` elements, until a `dd` begins with them
+        self.shared_terms: str | None = None  # the same, joined, from that `dd` until the next `dt` or list
         self.waiting_label: str | None = None  # `Note` from the end of its title on: `Note: text`
 
     def text(self, text: str) -> None:
