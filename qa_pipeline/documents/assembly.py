@@ -93,10 +93,14 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
 
 
 def _note_doubts(doubts: list[DoubtStruct], block: Block, text: str, text_start: int, mask: Mask) -> None:
-    """Note a doubt for each sign in a block: about the characters around it, or about all the `text`."""
+    """Note a doubt for each sign in a block: about the characters around it, or about all the `text`.
+
+    The signs are in the text of `block` as parsed, and `text` is the same without them, cleaned and masked.
+    """
     signs = list(SIGN.finditer(block.text))
     for sign in signs[:_MOST_DOUBTS]:
         kind = KINDS[sign[0]]
+        # a quote of earlier mail has one sign at its end, and doubt about a cell concerns its row
         is_about_all = kind == "quoted" or block.kind == "table_row" or len(signs) > _MOST_DOUBTS
         start, end = (0, len(text)) if is_about_all else _span_around(sign, block.kind, text, mask)
         start, end = text_start + start, text_start + end
@@ -108,10 +112,11 @@ def _note_doubts(doubts: list[DoubtStruct], block: Block, text: str, text_start:
 
 
 def _span_around(sign: re.Match[str], kind: BlockKind, text: str, mask: Mask) -> tuple[int, int]:
-    """Return the span of the characters next to a sign in `text`, the block without its signs.
+    """Return the span of the characters next to a sign in `text`, the masked block without its signs.
 
     In `as E = ?, so`, where `?` is the sign, the span is that of `= ,`, from 5 to 8 in `as E = , so`.
     """
+    # masked as well, since a token may be longer or shorter than what it replaces
     before = mask(lay_out(kind, clean(sign.string[: sign.start()]))).text  # `as E =`, without its last blank
     position = min(len(before), len(text))  # 6: of the lost blank, or else of the character behind the sign
     return max(position - 1, 0), min(position + 2, len(text))

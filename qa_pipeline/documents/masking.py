@@ -70,14 +70,11 @@ def characters_of(text: str) -> str:
 
 
 _DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-
 _KEY = r"(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PRIVATE_KEY = re.compile(rf"-----BEGIN {_KEY}(?:.*?-----END {_KEY}|.*)", re.DOTALL)
-
 _SECRET = re.compile(rf"(?<!\w)(?:{'|'.join(_DATA['secrets']['forms'])})(?![\w-])")
 _LOGIN = re.compile(r"(?<=://)(?=[^\s/@]*\d)[^\s/?#@:\"'<>]{1,256}:[^\s/?#@\"'<>]{1,256}(?=@[\w\[])")
 """A login in an address, as in `https://anna:s3cret@host`; without digits it may be an example."""
-
 _LETTER = r"[^\W_]"
 _LOCAL = r"(?<!\w)(?:\w[\w.%+~-]{0,63}|\"[^\"\n@]{1,64}\")"
 _LABEL = rf"{_LETTER}(?:[\w-]{{0,61}}{_LETTER})?"
@@ -285,7 +282,10 @@ _SUFFIXES = re.compile(rf"(?:\.(?:{'|'.join(suffix[1:] for suffix in SUFFIXES)}|
 
 
 def mask_path(path: str, mask: Mask) -> Masked:
-    """Mask each name in a path or reference such as `[source:a/b.md#c]`; `mask` must write bare tokens."""
+    """Mask each name in a path or reference such as `[source:a/b.md#c]`.
+
+    `mask` must write tokens without brackets, such as `EMAIL-0123abcd`.
+    """
     counts: Counter[str] = Counter()
     names = []
     for name in _BORDER.split(path):  # also the signs between the names

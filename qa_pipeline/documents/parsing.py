@@ -74,7 +74,6 @@ class ContentRow(TypedDict):
 CONTENT_COLUMNS = tuple(ContentRow.__annotations__)
 _COLUMNS_READER = TypeAdapter(ContentRow)
 ONLY_SPEED = ("parse_workers", "parse_seconds", "parse_memory")  # settings that change no document's text
-
 _LONGEST_TITLE = 300  # characters, as of a heading
 _LONGEST_NOTE = 2000  # characters of an address, which browsers take up to, or of a licence
 _LONGEST_LOOKED_AT = 10_000  # characters that are masked before they are cut
@@ -153,9 +152,7 @@ def _columns(parsed: ParsedFile, assembled: assembly.Assembled, masking: Masking
         "text": assembled.text,
         "sections": assembled.sections,
         "pages": assembled.pages,
-        "left_out": cast(
-            "list[_LeftOut]", sorted(map(asdict, parsed.left_out), key=lambda part: part["what"])
-        ),
+        "left_out": cast("list[_LeftOut]", list(map(asdict, parsed.left_out))),
         "masked": [{"kind": kind, "count": count} for kind, count in sorted(counts.items())],
         "doubts": assembled.doubts or None,
         "detail": mask("; ".join(parsed.notes)).text or None,

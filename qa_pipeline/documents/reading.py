@@ -7,6 +7,7 @@ from typing import NamedTuple, cast
 
 import polars as pl
 
+from qa_pipeline.documents import parsing
 from qa_pipeline.documents.corpus.corpora import open_folder
 from qa_pipeline.documents.corpus.files import (
     ROWS,
@@ -22,15 +23,6 @@ from qa_pipeline.documents.corpus.files import (
     read_description,
 )
 from qa_pipeline.documents.masking import check_name, mask_path, text_mask
-from qa_pipeline.documents.parsing import (
-    CONTENT_COLUMNS,
-    ContentRow,
-    ParseFiles,
-    ParseOutcome,
-    ParseRequest,
-    parse_in_process,
-    parser_version,
-)
 from qa_pipeline.records import ProgressCallback, SourceFile, no_progress
 from qa_pipeline.retrieval.near_duplicates import mark_near_duplicates
 from qa_pipeline.settings.documents import DocumentSettings
@@ -46,7 +38,7 @@ def read_documents(
     batch: str,
     files: BatchFiles | Path,
     settings: DocumentSettings,
-    parse: ParseFiles = parse_in_process,
+    parse: parsing.ParseFiles = parsing.parse_in_process,
     previous: pl.DataFrame | None = None,
     notify: ProgressCallback = no_progress,
     forgotten: Set[str] = frozenset(),
@@ -62,7 +54,7 @@ def read_documents(
     check_name(batch, settings.masking)
     description = read_description(files, text_mask(settings.masking, bare=True))
     batch_work = _BatchWork(settings, description, document_files, previous, forgotten)
-    # outcomes come in the order of the requests, and `requests` adds the content of each to `to_parse`
+    # outcomes come in the order of the requests, and so do the contents in `to_parse`
     for number, outcome in enumerate(parse(batch_work.requests(), settings)):
         batch_work.outcomes[batch_work.to_parse[number]] = outcome
         notify(len(batch_work.outcomes), len(document_files))
@@ -79,7 +71,12 @@ class _Content(NamedTuple):
 
 
 class _BatchWork:
-    """Read a batch: take all `requests`, set the `outcomes` of their contents, and take the `rows`."""
+    """Read the files of a batch, parsed elsewhere, in three steps.
+
+    1. `requests` reads every file, and yields each content to parse.
+    2. Meanwhile the caller parses them, and sets the outcome of each in `outcomes`.
+    3. `rows` yields a row for each file.
+    """
 
     def __init__(
         self,
@@ -90,14 +87,15 @@ class _BatchWork:
         forgotten: Set[str],  # hashes of contents that a person had erased
     ) -> None:
         self.settings, self.description, self.files, self.forgotten = settings, description, files, forgotten
-        self.version = parser_version(settings)
+        self.version = parsing.parser_version(settings)
         self.earlier_rows = _earlier_rows(previous, self.version)
         self.paths = [mask_path(file.path, text_mask(settings.masking, bare=True)) for file in files]
-        self.contents: list[_Content | DocumentFailure] = []  # of the files, in order
-        self.outcomes: dict[_Content, ParseOutcome] = {}  # also of unchanged and forgotten contents
-        self.to_parse: list[_Content] = []  # of the requests so far, in their order
+        self.contents: list[_Content | DocumentFailure] = []  # of each file in order, added by `requests`
+        self.to_parse: list[_Content] = []  # of each request in order, added by `requests`
+        # of contents to parse, set by the caller; of unchanged and forgotten contents, set by `requests`
+        self.outcomes: dict[_Content, parsing.ParseOutcome] = {}
 
-    def requests(self) -> Iterator[ParseRequest]:
+    def requests(self) -> Iterator[parsing.ParseRequest]:
         """Read the files in order, and yield the contents that need parsing, each of them once."""
         seen: set[_Content] = set()
         for file, path in zip(self.files, self.paths, strict=True):
@@ -117,7 +115,7 @@ class _BatchWork:
             elif content not in seen:
                 seen.add(content)
                 self.to_parse.append(content)
-                yield ParseRequest(SourceFile(path.text, data), format_name)
+                yield parsing.ParseRequest(SourceFile(path.text, data), format_name)
 
     def rows(self) -> Iterator[DocumentColumns]:
         """Yield a row for each file, in order."""
@@ -182,13 +180,14 @@ class _BatchWork:
         return {"source_uri": source_uri and mask(source_uri).text, "licence": licence and mask(licence).text}
 
 
-def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[_Content, ContentRow]:
+def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[_Content, parsing.ContentRow]:
     """Return the rows of an earlier run by their content, if code and settings are the same."""
     if previous is None:
         return {}
     usable = previous.filter(pl.col("status") == "parsed", pl.col("parsed_by") == version)
     contents = map(_Content._make, usable.select("size", "content_sha256", "format").iter_rows())
-    return dict(zip(contents, typed_rows(usable.select(CONTENT_COLUMNS), ContentRow), strict=True))
+    rows = typed_rows(usable.select(parsing.CONTENT_COLUMNS), parsing.ContentRow)
+    return dict(zip(contents, rows, strict=True))
 
 
 def _format(file: FoundFile) -> str:

@@ -16,6 +16,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -39,7 +40,6 @@ COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "qa_pipeline.documents.sa
 ReplyT = TypeVar("ReplyT")
 Job = tuple[Mapping[str, object], bytes]  # the head of a request to a worker, and the file
 UNUSABLE = DocumentFailure("parser_crashed", "the process that read it sent an unusable reply")
-
 _MOST_WORKERS = 8  # by default: each takes the memory of an interpreter and of the parsers' libraries
 _START_SECONDS = 120.0  # a worker loads models of languages, on a slow disk or a busy machine
 _GRACE_SECONDS = 5.0  # a worker ends itself when the time of its file is over; if not, it is killed then
@@ -60,8 +60,9 @@ class Worker:
 
     def __init__(self, environ: Mapping[str, str], command: Sequence[str] = COMMAND) -> None:
         self.file_count = 0
-        self.deadline = 0.0
-        self._is_ready = False
+        self.deadline = 0.0  # of the file that it reads
+        self._parse_seconds = 0.0  # allowed for that file
+        self._is_ready = False  # has sent `_STARTED`
         self.connection, worker_end = Pipe()
         try:
             with worker_end:
@@ -81,7 +82,7 @@ class Worker:
     def give(self, job: Job, settings: DocumentSettings) -> None:
         """Send a file with its settings; a secret in them reaches the worker in this way alone."""
         settings_json = json.dumps(settings.model_dump(), default=lambda secret: secret.get_secret_value())
-        self._settings = settings
+        self._parse_seconds = settings.parse_seconds
         start_seconds = 0 if self._is_ready else _START_SECONDS
         self.deadline = monotonic() + start_seconds + settings.parse_seconds + _GRACE_SECONDS
         self.file_count += 1
@@ -91,14 +92,15 @@ class Worker:
             self.connection.send_bytes(content)
 
     def take(self, read: Callable[[bytes], ReplyT]) -> ReplyT | DocumentFailure | None:
-        """Return the reply as `read` reads it, or a failure; None until it comes."""
-        message: bytes | None = None
-        if self.connection.poll():
-            with suppress(EOFError, OSError):  # the worker has ended, or the message is too long
-                message = self.connection.recv_bytes(_LONGEST_REPLY)
-        elif monotonic() < self.deadline:
-            return None
-        if message is None:  # or its time is over
+        """Return the reply as `read` reads it, or a failure; None while the worker starts or reads.
+
+        A worker that is late, has ended, or sends too long a reply gives a failure.
+        """
+        if not self.connection.poll():
+            return None if monotonic() < self.deadline else self._end_with_failure()
+        try:
+            message = self.connection.recv_bytes(_LONGEST_REPLY)
+        except (EOFError, OSError):  # the worker has ended, or the message is too long
             return self._end_with_failure()
         if message == _STARTED:
             self._is_ready = True
@@ -106,7 +108,7 @@ class Worker:
         try:
             if message.startswith(b"+"):
                 return read(message[1:])
-            reason, detail = _FAILURE.validate_json(message[1:])
+            reason, detail = _FAILURE.validate_json(message[1:])  # behind a `-`
             failure = DocumentFailure(reason, " ".join(clean(detail).split()))
         except ValueError:
             failure = UNUSABLE
@@ -116,17 +118,19 @@ class Worker:
 
     def _end_with_failure(self) -> DocumentFailure:
         """End the worker, and return the failure of its file; raises a SandboxError if it never started."""
-        self.end()  # kills the process if it still runs
-        if not self.connection.readable:  # as `recv_bytes` leaves it after a message over its limit
+        self.end()  # kills a late process; one that has ended keeps its own status
+        is_reply_too_long = not self.connection.readable  # `recv_bytes` has made it unreadable
+        if is_reply_too_long:
             return UNUSABLE
         status = self.process.returncode
         how = f"it ended with status {status}" if status >= 0 else signal.strsignal(-status) or "a signal"
         if not self._is_ready:
             raise _not_started(how)
-        if status == -signal.SIGALRM or monotonic() > self.deadline:  # the alarm of `main`, or killed above
-            limit = f"documents.parse_seconds = {self._settings.parse_seconds:g}"
+        is_late = monotonic() > self.deadline  # so `end` may have killed it
+        if status == -signal.SIGALRM or is_late:  # its own alarm (`main`) comes before the deadline
+            limit = f"documents.parse_seconds = {self._parse_seconds:g}"
             return DocumentFailure("timed_out", f"parsing took longer than {limit}")
-        if status == -signal.SIGKILL:  # before its time was over, so not by us
+        if status == -signal.SIGKILL:  # it ended before its deadline, so not by `end`
             detail = "the system ended the process that parsed it, as it does when memory runs out"
             return DocumentFailure("out_of_memory", detail)
         return DocumentFailure("parser_crashed", f"the parser crashed its process: {how}")
@@ -163,11 +167,9 @@ class ParsingPool:
         next_number = 0
         try:
             while True:
-                while len(busy) < most and len(outcomes) < _MOST_WAITING:
-                    numbered_job = next(numbered_jobs, None)
-                    if numbered_job is None:
-                        break
-                    busy[self._start(numbered_job[1], settings)] = numbered_job
+                free = most - len(busy) if len(outcomes) < _MOST_WAITING else 0
+                for number, job in islice(numbered_jobs, free):
+                    busy[self._start(job, settings)] = number, job
                 if not busy:
                     return
                 soonest = min(worker.deadline for worker in busy)
@@ -246,9 +248,9 @@ def main() -> None:
             return
         settings = DocumentSettings.model_validate_json(head["settings"])
         signal.setitimer(signal.ITIMER_REAL, settings.parse_seconds)
-        largest_file = sys.maxsize if settings.ocr else 0  # bytes: only Tesseract writes files
         limits = {resource.RLIMIT_AS: settings.parse_memory, resource.RLIMIT_CORE: 0}
-        for limit, value in {**limits, resource.RLIMIT_FSIZE: largest_file}.items():
+        limits[resource.RLIMIT_FSIZE] = sys.maxsize if settings.ocr else 0  # only Tesseract writes files
+        for limit, value in limits.items():
             _, hard = resource.getrlimit(limit)
             soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.setrlimit(limit, (soft, hard))

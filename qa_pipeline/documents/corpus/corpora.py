@@ -46,7 +46,7 @@ class Corpus(ABC):
         self.location = location
 
     def find_batches(self) -> FoundBatches:
-        """Return the batches of the corpus; raises a CorpusError for an empty or unreadable corpus."""
+        """Return the batches of the corpus; raises a CorpusError if it is unreadable or has no folders."""
         names: list[str] = []
         refused: dict[str, str] = {}
         loose: list[str] = []
@@ -64,8 +64,8 @@ class Corpus(ABC):
                     names.append(name)
                 except CorpusError as error:
                     refused[shown_path] = str(error)
-        if not names and not refused:
-            # commands open a local folder of files alone as a batch before (`single_batch`)
+        if not names and not refused:  # callers report refused folders, also without a usable batch
+            # commands do not get here with a local folder of files only: `single_batch` makes it a batch
             missing = "folders of documents" if loose else "documents"
             advice = "put the documents of each batch into a folder inside it"
             raise CorpusError(f"corpus {self.location} contains no {missing}; {advice}")
@@ -149,9 +149,8 @@ class FolderCorpus(Corpus):
     def entries(self) -> Iterator[Entry]:
         """Yield all direct entries of the folder."""
         if not Path(self.location).is_dir():
-            raise CorpusError(
-                f"corpus folder {self.location} does not exist or is not a folder; name a folder of batches"
-            )
+            problem = "does not exist or is not a folder; name a folder of batches"
+            raise CorpusError(f"corpus folder {self.location} {problem}")
         boundary = os.path.realpath(self.location)
         try:
             with os.scandir(self.location) as found:
@@ -264,8 +263,8 @@ def _unreadable(error: OSError) -> DocumentFailure:
     return DocumentFailure("unreadable", error.strerror or "the file cannot be opened")
 
 
+# names of content hashes and times in the listings of stores, the best first
 _CONTENT_HASHES = ("md5Hash", "sha256", "blob_id", "checksum", "ETag", "etag")
-"""Names of content hashes in the listings of stores, the best first."""
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
 
 

@@ -38,7 +38,6 @@ ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})  # their headings name row
 PAIRS_FILES = ("pairs.jsonl", "pairs.json", "pairs.csv", "pairs.tsv", "pairs.parquet")
 DESCRIPTION_FILE = "batch.yaml"
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
-
 Opener = Callable[[], AbstractContextManager[BinaryIO]]  # raises a DocumentFailure, also while reading
 
 
@@ -149,7 +148,6 @@ def check_rows(count: int) -> None:
 
 
 _LONGEST_DESCRIPTION = 5_000_000  # bytes: lines for some 50,000 documents
-
 Line = Annotated[str, AfterValidator(lambda text: " ".join(clean(text).split()))]
 
 

@@ -27,6 +27,8 @@ _MARKS = re.compile(
 _SIGNED = re.compile(r"[-−–+]\s?\d+(?:[.,/]\d+)?|\d{0,3}[-−–+]")  # `-1/2`, or a charge such as `2+`
 _ORDINAL = re.compile(r"st|nd|rd|th|er|re|ère|ème|o|:?[ae]|ten?|[ºª]")  # of 1st, 1er, 2:a, 3ten or 1º
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d.,]*$")  # `10` or `1,000`, but not the 1 of `x1`
+_USUAL_BASES = ("2", "10")  # numbers that are raised even to a letter
+_SMALL_DIGITS = 2  # digits of other numbers that are raised without an operator beside them
 _WORD = re.compile(r"[^\W\d_]{1,40}$")
 _OPERATOR_BEFORE = re.compile(r"[=×·*+/^<>≈−-]\s?\w{1,10}$")  # `= x`
 _OPERATOR_AFTER = re.compile(r"\s?[=×·*+/<>≈]")
@@ -62,8 +64,10 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
         between = text[position : script.start()]
         gap, sign, inside = script["gap"], script["sign"], " ".join(script["inside"].split())
         after = text[script.end() : script.end() + _REACH]
-        is_isotope = gap and inside.isdigit() and _ISOTOPE.match(after)  # its number has no base before it
+        # the number of `Carbon ^14C` belongs to the C, so the word before it is no base
+        is_isotope = gap and inside.isdigit() and _ISOTOPE.match(after)
         before = "" if is_isotope else (before + between)[-_REACH:]
+        has_base = _base_of(before) != ""
         if sign == STRUCK:
             written = ""
         elif sign == LOWERED:
@@ -72,9 +76,8 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
             written = write_script(inside, before, after)
         if inside and not written and omissions is not None:
             omissions.add("deleted_text" if sign == STRUCK else "footnote_mark", inside)
-        # it stays before struck-out text, in `H 2O`, and where there is no base, as in `Carbon ^14C`
-        keeps_gap = sign == STRUCK or written == inside or not _base_of(before)
-        if keeps_gap:
+        is_written_plainly = written == inside  # such as the 2 of `H 2O`
+        if sign == STRUCK or is_written_plainly or not has_base:
             written = gap + written
         parts += [between, written]
         before = (before + written)[-_REACH:]
@@ -105,13 +108,14 @@ def write_script(raised: str, before: str, after: str) -> str:
         if raised.isdigit() and _ISOTOPE.match(after):  # `^14C`
             return f"^{raised}"
         return "" if is_mark(raised) else raised
-    if _is_ordinal_ending(raised, base) or raised in ("®", "™", "©", "℠"):
+    if _is_ordinal_ending(raised, base) or raised in ("®", "™", "©", "℠"):  # `1st`, `Name™`
         return raised
-    if is_mark(raised) and not _is_power(raised, base, before, after):
+    if is_mark(raised) and not _is_power(raised, base, before, after):  # `word` and a 3
         return ""
-    if _SIGNED.fullmatch(raised):  # `x^-1/2`, or a charge such as `Ca^2+`
+    if _SIGNED.fullmatch(raised):  # never a mark: `x^-1/2`, or the charge of `Ca^2+`
         return f"^{raised}{_gap(after)}"
-    if re.search(r"[^\W\d_]{2}$", base) and not raised.isdigit():  # small words after a word
+    follows_word = re.search(r"[^\W\d_]{2}$", base) is not None  # of two letters or more
+    if follows_word and not raised.isdigit():  # small print, as in `Search beta`
         return f" {raised}"
     return f"^{_bracketed(raised)}{_gap(after)}"  # `10^6` or `x^(n+1)`
 
@@ -148,24 +152,25 @@ def _gap(after: str) -> str:
 def _is_power(raised: str, base: str, before: str, after: str) -> bool:
     """Return True if a raised number or letter is an exponent rather than the mark of a note.
 
-    `base` is the last word of `before`. Each comment shows an exponent; then a base and a mark.
+    `base` is the last word of `before`. In the comments, `^` begins the raised text.
     """
-    if raised == "1" or not raised.isalnum():  # never an exponent: 1, `2,3` and `*`
+    if raised == "1" or not raised.isalnum():  # marks: word^1, word^2,3 and word^*
         return False
-    if base[-1] in ")]}":  # (a+b)^2; (1994) and 2
-        opening = max(before.rfind(sign) for sign in "([{")  # of the last bracket
-        return _TERM.fullmatch(before[max(opening, 0) :].strip()) is not None
+    if base[-1] in ")]}":  # power: (a+b)^2; mark: (1994)^2
+        last_opening = max(before.rfind(bracket) for bracket in "([{")
+        return _TERM.fullmatch(before[max(last_opening, 0) :].strip()) is not None
     meets_operator = (_OPERATOR_AFTER.match(after) or _OPERATOR_BEFORE.search(before)) is not None
     if number := _NUMBER.search(base):
-        if number[0] in ("2", "10") or meets_operator:  # 10^n, or 150^2 = 22500
+        if number[0] in _USUAL_BASES or meets_operator:  # powers: 10^n, and 150^2 before ` = 22500`
             return True
-        return raised.isdigit() and number[0].isdigit() and len(number[0]) < 3  # 3^2; 150 and 2, or 3 and a
+        is_small = number[0].isdigit() and len(number[0]) <= _SMALL_DIGITS
+        return is_small and raised.isdigit()  # power: 3^2; marks: 150^2, and 3^a
     word = _WORD.search(base)
-    if word is None:  # x1^2, as x1 ends with neither a whole number nor a word; `end.` and 2
+    if word is None:  # power: x1^2, as its base ends with a digit; mark: end.^2
         return base[-1].isalnum()
-    if word[0] in _RAISABLE:  # km^2; km and a
+    if word[0] in _RAISABLE:  # power: km^2; mark: km^a
         return raised.isdigit()
-    return len(word[0]) == 1 or (raised.isdigit() and meets_operator)  # x^n, or = rate^2; `word` and 2
+    return len(word[0]) == 1 or (raised.isdigit() and meets_operator)  # powers: x^n, = rate^2; mark: word^2
 
 
 _DEEPEST = 60  # levels of a formula: nobody writes more, and each is a call
@@ -196,11 +201,10 @@ def write_formula(formula: "_Element", omissions: Omissions, plain_text: str = "
     A formula without such a form is counted by its `plain_text`, and replaced by the sign of a doubt.
     """
     try:
-        text = _write(formula, 0)
+        return _write(formula, 0).translate(_UNSEEN)
     except _UnwritableError:
         omissions.add("formula", plain_text or "".join(map(str, formula.itertext())))
         return SIGNS["formula"]
-    return text.translate(_UNSEEN)
 
 
 def _write(element: "_Element", depth: int) -> str:
@@ -257,19 +261,22 @@ def _property(element: "_Element", name: str, otherwise: str = "") -> str:
 
 
 def _join(parts: Sequence[str]) -> str:
-    """Return parts in a row, with brackets around fractions: `(b/c)x`, but `b/c` alone and `1 1/2`."""
+    """Return parts in a row, with brackets around a fraction beside other parts.
+
+    `b/c` and `x` give `(b/c)x`, `1` and `1/2` give `1 1/2`, and `1/2` and `m` give `1/2 m`.
+    """
     parts = [part for part in parts if part]
     if len(parts) == 1:
         return parts[0]
-    written = previous = ""
+    written = previous = ""  # the row so far, and its last part
     for part in parts:
         is_fraction = part.startswith(_FRACTION)
         if written[-1:].isalnum() and (is_fraction or part[0].isalnum()):  # both would read as a single word
             is_product = _FACTOR.fullmatch(previous) and _LETTER.match(part)
             written += _TIMES if is_product else " "  # `4ac`; `sin x`, `2 3`, `x^2 y` and `1 1/2`
-        # brackets as in `(b/c)x`, but not in `1/2 m` and `1 1/2`, which have only digits up to here
-        has_digits_only = f"{previous}{part}".translate(_UNSEEN).replace("/", "").isdigit()
-        written += f"({part})" if is_fraction and not has_digits_only else part
+        # at the start (`1/2 m`) or behind a whole number (`1 1/2`), a fraction of digits needs no brackets
+        digits = f"{previous}{part}".translate(_UNSEEN).replace("/", "")
+        written += f"({part})" if is_fraction and not digits.isdigit() else part
         previous = part
     return " ".join(written.split())  # blanks of `mspace` may meet others
 

@@ -98,9 +98,8 @@ class _Reader:
     def _read_versions(self, versions: Sequence[Message], level: int) -> Iterator[Block]:
         """Yield the blocks of the first version, the plainest, or of the next if that is cut."""
         readers = [_Reader(self.settings) for _ in versions]
-        readings = [
-            list(reader.read_part(part, level)) for reader, part in zip(readers, versions, strict=True)
-        ]
+        pairs = zip(readers, versions, strict=True)
+        readings = [list(reader.read_part(version, level)) for reader, version in pairs]
         lengths = [sum(len(block.text) for block in blocks) for blocks in readings]
         least_length = _LEAST_SHARE * max(lengths)
         chosen = next(number for number, length in enumerate(lengths) if length >= least_length)

@@ -30,8 +30,9 @@ _BOX_END = "</details>"
 _BOX_HEAD = re.compile(r"\s*(?:\{[^{}]*\}|(?P<kind>[a-zA-Z][\w-]*))(?!\S)\s*\|?(?P<title>.*)")
 """The text behind `///` or `:::`, such as `note | Title`, `tip Title` or `{.callout-note}`."""
 _INCLUDE = re.compile(r"^[ \t]*(?:\{[*!%].*[*!%]\}|-{2}8<-{2}.*|:::\s+\w+(?:\.\w+)+)[ \t]*$", re.MULTILINE)
-"""A line that only names a file or a module."""
-_ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{[ ]?:?[ ]?[#.][^{}\n]*\}[ \t]*$", re.MULTILINE)  # `{#id}`
+"""A line that names a file or module: `{! a.md !}`, `{% include "a.md" %}`, `--8<-- "a.md"` or `::: a.b`."""
+_ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{[ ]?:?[ ]?[#.][^{}\n]*\}[ \t]*$", re.MULTILINE)
+"""The id or class of a heading or paragraph at the end of its line, such as `{#id}` or `{: .wide}`."""
 _ALERT = re.compile(r"\A\[!\w+\][+-]?\s*")  # `> [!NOTE]` makes a quote a box
 _NESTING = 60  # levels of blocks
 _DEEPEST = _NESTING - 2  # a list takes two levels, and the parser drops deeper text
@@ -114,11 +115,9 @@ def _clean_inline(state: "StateCore") -> None:
     omissions: Omissions = state.env["omissions"]
     previous_type = ""
     for token in state.tokens:
-        if token.type in ("footnote_reference_open", "footnote_reference_close"):
-            token.tag = "div"  # without a tag, notes would be written in `<>`
-        elif token.type == "inline":
+        if token.type == "inline":
             text = token.content
-            if alert := _ALERT.match(text):
+            if alert := _ALERT.match(text):  # the kind of a box, such as `[!NOTE]`
                 omissions.add("box_kind", alert[0])
                 text = text[alert.end() :]
             if previous_type == "paragraph_open" and _MODULE.fullmatch(text):
@@ -131,6 +130,13 @@ def _clean_inline(state: "StateCore") -> None:
                 omissions.add("include", pieces=includes)
             token.content = _ATTRIBUTES.sub("", text)
         previous_type = token.type
+
+
+def _tag_footnotes(state: "StateCore") -> None:
+    """Give footnotes a tag, as `footnote_plugin` leaves it empty and they would be written as `<>`."""
+    for token in state.tokens:
+        if token.type in ("footnote_reference_open", "footnote_reference_close"):
+            token.tag = "div"
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -191,7 +197,8 @@ def _parser() -> "MarkdownIt":
     interrupted = ["paragraph", "reference", "blockquote", "list"]  # by these rules, without a blank line
     for rule in (_indented_box, _drawn_table):
         parser.block.ruler.before("fence", rule.__name__, rule, {"alt": interrupted})
-    parser.core.ruler.before("inline", "dialects", _clean_inline)  # before the marks in a text are read
+    for core_rule in (_clean_inline, _tag_footnotes):  # before the marks in a text are read
+        parser.core.ruler.before("inline", core_rule.__name__, core_rule)
     for name, render in _RENDERERS.items():
         parser.add_render_rule(name, render)
     return parser

@@ -29,14 +29,14 @@ _MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~)", re.MULTILINE)  # a heading, or
 _DEEPEST = 40  # levels of a value: each adds a name in front of the lines below it
 _ROW_LEVEL = 2  # of the heading of a row: below that of the document
 _SHOWN_LINES = 5  # of a file, in a cell of the documents table
-
+_Row = Mapping[str, object]  # values by the names of fields or columns
 InnerFormat = Literal["text", "markdown", "html"]
 _PARSERS = {"text": text.parse, "markdown": markdown.parse, "html": html.parse}
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a JSONL file; a broken line costs only that line."""
-    rows: dict[int, Mapping[str, object]] = {}  # by the number of the line
+    rows: dict[int, _Row] = {}  # by the number of the line
     broken: list[str] = []  # the numbers of the lines
     omissions = Omissions()
     content = source.content.removeprefix(codecs.BOM_UTF8)  # JSON is UTF-8 (RFC 8259)
@@ -85,9 +85,7 @@ def parse_parquet(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return _read_rows(rows, settings, Omissions())
 
 
-def _read_rows(
-    rows: Mapping[int, Mapping[str, object]], settings: DocumentSettings, omissions: Omissions
-) -> ParsedFile:
+def _read_rows(rows: Mapping[int, _Row], settings: DocumentSettings, omissions: Omissions) -> ParsedFile:
     """Write each row as a section; `rows` has them by number, from 1."""
     blocks: list[Block] = []
     length = 0

@@ -32,8 +32,7 @@ _SETTINGS = {
 _HEADERS = re.compile(r"\A\s*(?:[A-Za-z][\w-]*:(?:[ \t]+[^\n]*)?\n(?:[ \t]+\S[^\n]*\n)*){2,}(?:[ \t]*\n|\Z)")
 """Lines such as `Title: ...`, with which a Python Enhancement Proposal begins."""
 _LINK = re.compile(r"(?P<title>.*\S)\s*<(?P<target>[^<>]+)>\Z", re.DOTALL)
-_PLAIN_ROLES = frozenset({"code", "command", "kbd", "literal", "math", "samp"})
-"""Roles whose text may look like a link: `Title <target>`."""
+_PLAIN_ROLES = frozenset({"code", "command", "kbd", "literal", "math", "samp"})  # `a <b>` in them is no link
 _LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
 _LONGEST_SUBSTITUTION = 2_000  # characters
 _LABELS = {
@@ -46,9 +45,8 @@ _FRAMES = frozenset({"class", "compound", "container", "epigraph", "highlights",
 """Boxes without a title; their argument is a name of a look or a condition."""
 _CODE = frozenset({"code", "code-block", "sourcecode"})  # their argument is a language
 _VERBATIM = _CODE | {"parsed-literal", "math", "doctest", "productionlist"}
-_OMITTED = frozenset(
-    {"contents", "toctree", "index", "header", "footer", "highlight", "meta", "title", "role", "raw"}
-)  # directives without text of the document
+_OMITTED = {"contents", "toctree", "index", "header", "footer", "highlight", "meta", "title", "role", "raw"}
+"""Directives without text of the document."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -59,9 +57,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     options = frontend.get_default_settings(Parser, html5_polyglot.Writer)
     vars(options).update(_SETTINGS)
     document = utils.new_document("document", options)
-    has_headers = _HEADERS.match(f"{text}\n") is not None
     try:
-        Parser(rfc2822=has_headers).parse(text, document)
+        Parser(rfc2822=_HEADERS.match(f"{text}\n") is not None).parse(text, document)
         _replace_messages(document, text.split("\n"), omissions)
         PropagateTargets(document).apply()
         _substitute(document, omissions)
@@ -97,39 +94,44 @@ class _Directive(Directive):
     option_spec = _OPTIONS
 
     def run(self) -> list[nodes.Node]:
-        """Return the nodes of a directive such as `.. note:: argument`, with a body of lines below."""
+        """Return the nodes of a directive: its caption, its text, and a comment with text left out."""
         if isinstance(self.state, states.SubstitutionDef):  # a picture or a date, without text of its own
             return [nodes.image(alt=self.options.get("alt", ""))]
+        caption = self.options.pop("caption", "")
+        captions: list[nodes.Node] = [nodes.paragraph("", caption)] if caption else []
+        kind, omitted, shown = self._split()
+        omission = "\n".join([*map(str, self.options.values()), *omitted])
+        is_counted = kind != "directive" or omission.strip()  # images and files count without text, too
+        left_out = [_left_out(kind, omission)] if is_counted else []
+        return [*captions, *shown, *left_out]
+
+    def _split(self) -> tuple[str, list[str], list[nodes.Node]]:
+        """Return the kind under which text is left out, its lines, and the nodes of the other text.
+
+        Below `.. note:: argument` comes the body; `self.content` has both.
+        """
         name = self.name.lower()
-        first_line = self.block_text.partition("\n")[0]  # such as `.. note:: argument`
+        first_line = self.block_text.partition("\n")[0]
         has_argument = bool(self.content and first_line.partition("::")[2].strip())
         argument, body = (self.content[0], self.content[1:]) if has_argument else ("", self.content)
         is_of_file = not {"file", "url"}.isdisjoint(self.options) or name.startswith("auto")  # `automodule`
-        caption = self.options.pop("caption", "")
-        content: list[nodes.Node] = [nodes.paragraph("", caption)] if caption else []
-        omission = "directive"  # the kind under which `omitted` is counted
-        omitted = list(map(str, self.options.values()))  # and arguments that are no text of the document
         if is_of_file or name in ("include", "literalinclude"):
-            omission, omitted = "include", [*omitted, argument]
-            content += self._read(body)
-        elif name in _OMITTED:
-            omitted = [*omitted, *self.content]
-        elif name in _VERBATIM:  # the argument of `.. math:: x^2` is the first line of its text
+            return "include", [argument], self._read(body)
+        if name in ("image", "figure"):
+            return "image", [], self._read(body)
+        if name in _OMITTED:
+            return "directive", [*self.content], []
+        if name in _FRAMES:
+            return "directive", [argument], self._read(body)
+        if name in _VERBATIM:  # the argument of `.. math:: x^2` is the first line of its text
             text = "\n".join(body if name in _CODE else self.content).strip("\n")
-            content += [nodes.literal_block(text, text)] if text.strip() else []
-        elif name in ("image", "figure"):
-            omission = "image"
-            content += self._read(body)
-        elif name in _FRAMES:
-            omitted.append(argument)
-            content += self._read(body)
-        elif name in _TITLED:
-            content.append(nodes.admonition("", nodes.title("", argument.rstrip(":")), *self._read(body)))
+            return "directive", [], [nodes.literal_block(text, text)] if text.strip() else []
+        if name in _TITLED:
+            title, lines = argument.rstrip(":"), body
         else:  # a note, or an unknown box that its name heads; the argument is its first line
             title = _LABELS.get(name) or re.sub(r"[-_:]", " ", name).capitalize()
-            content.append(nodes.admonition("", nodes.title("", title), *self._read(self.content)))
-        is_counted = omission != "directive" or "".join(omitted).strip()  # images and files in any case
-        return [*content, _left_out(omission, "\n".join(omitted))] if is_counted else content
+            lines = self.content
+        return "directive", [], [nodes.admonition("", nodes.title("", title), *self._read(lines))]
 
     def _read(self, lines: StringList) -> list[nodes.Node]:
         """Return the nodes of lines inside the directive."""

@@ -184,13 +184,12 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
     `declared` trusts an XML declaration or HTML meta element, and `charset` is that of a mail header; each is
     passed over if it does not fit. Raises a DocumentFailure (`binary_content` or `undecodable`).
     """
-    for mark, encoding in _MARKS:
+    for mark, codec in _MARKS:
         if content.startswith(mark):
-            text = _try_decoding(content.removeprefix(mark), encoding)
-            if text is None:
-                detail = f"the byte order mark indicates {encoding}, which does not fit"
-                raise DocumentFailure("undecodable", detail)
-            return text
+            text = _try_decoding(content.removeprefix(mark), codec)
+            if text is not None:
+                return text
+            raise DocumentFailure("undecodable", f"the byte order mark indicates {codec}, which does not fit")
     if content.startswith(_BINARY_STARTS):
         raise DocumentFailure("binary_content", "the content is binary, despite the file name")
     if charset is None and 0 in content[:_LOOKED_AT]:
@@ -206,14 +205,16 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
         text = _try_decoding(content, encoding)
         if text is None:
             continue
-        # nearly any bytes fit an encoding of one byte a character (Latin-1), or of 2 or 4 (UTF-16), but not
-        # GBK; UTF-8 rarely fits by chance, so it wins over them, but it never fits the zeros of true UTF-16
-        fits_any_bytes = len(text) == len(content) or encoding.startswith(("utf-16", "utf-32"))
+        # one byte a character, as in Latin-1; ASCII is the same text in any encoding of one byte
+        is_single_byte = len(text) == len(content)
+        fits_any_bytes = is_single_byte or encoding.startswith(("utf-16", "utf-32"))
+        # text declared as Latin-1 that fits UTF-8 is UTF-8, as that rarely fits by chance; GBK stays GBK
         return utf8_text if fits_any_bytes and utf8_text is not None else text
     return utf8_text if utf8_text is not None else _guess(content)
 
 
 def _try_decoding(content: bytes, encoding: str) -> str | None:
+    """Return a text without NUL, or None if the bytes do not fit: UTF-16 read as UTF-8 has NUL."""
     try:
         text = content.decode(encoding)
     except (UnicodeError, LookupError, ValueError):  # unknown, or not one of text, such as rot13
