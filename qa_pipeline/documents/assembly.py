@@ -100,7 +100,7 @@ def _note_doubts(doubts: list[DoubtStruct], block: Block, text: str, text_start:
     signs = list(SIGN.finditer(block.text))
     for sign in signs[:_MOST_DOUBTS]:
         kind = KINDS[sign[0]]
-        # a quote of earlier mail has one sign at its end, and doubt about a cell concerns its row
+        # earlier mail ends with its sign but is in doubt as a whole, as is a row with a doubtful cell
         is_about_all = kind == "quoted" or block.kind == "table_row" or len(signs) > _MOST_DOUBTS
         start, end = (0, len(text)) if is_about_all else _span_around(sign, block.kind, text, mask)
         start, end = text_start + start, text_start + end
@@ -165,8 +165,7 @@ class Omissions:
 
     def add(self, what: str, text: str = "", pieces: int = 1) -> None:
         """Count pieces of a kind, and the characters of `text` that are not blank."""
-        self.pieces[what] += pieces
-        self.characters[what] += visible(text)
+        self.count(what, pieces, visible(text))
 
     def count(self, what: str, pieces: int, characters: int) -> None:
         """Count pieces with known numbers of characters."""

@@ -282,10 +282,7 @@ _SUFFIXES = re.compile(rf"(?:\.(?:{'|'.join(suffix[1:] for suffix in SUFFIXES)}|
 
 
 def mask_path(path: str, mask: Mask) -> Masked:
-    """Mask each name in a path or reference such as `[source:a/b.md#c]`.
-
-    `mask` must write tokens without brackets, such as `EMAIL-0123abcd`.
-    """
+    """Mask each name in a path or `[source:a/b.md#c]`; `mask` must write tokens such as `EMAIL-0123abcd`."""
     counts: Counter[str] = Counter()
     names = []
     for name in _BORDER.split(path):  # also the signs between the names

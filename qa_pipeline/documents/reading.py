@@ -121,8 +121,7 @@ class _BatchWork:
         """Yield a row for each file, in order."""
         taken_ids: set[str] = set()
         first_numbers: dict[str, int] = {}  # the first parsed file with each hash
-        for number, file in enumerate(self.files):
-            masked_path = self.paths[number]
+        for number, (file, masked_path) in enumerate(zip(self.files, self.paths, strict=True)):
             row: DocumentColumns = {
                 "path": masked_path.text, **self._origin_of(file), "content_sha256": None, "size": file.size,
                 "format": format_of(file.path), "languages": [], "sections": [], "pages": [], "left_out": [],

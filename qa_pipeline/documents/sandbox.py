@@ -198,15 +198,14 @@ class ParsingPool:
             self.idle.pop().end()
 
     def _start(self, job: Job, settings: DocumentSettings, *, fresh: bool = False) -> Worker:
-        """Give a job to an idle worker, or to a new one."""
+        """Give a job to the last idle worker that can read it, or to a new one."""
         while self.idle and not fresh:
-            worker = self.idle.pop()
-            is_unusable = worker.connection.closed or worker.connection.poll()  # it died, or sends unasked
-            if not is_unusable:
+            connection = self.idle[-1].connection
+            is_usable = not (connection.closed or connection.poll())  # it may have died, or send unasked
+            if is_usable:
                 break
-            worker.end()
-        else:  # the loop found none
-            worker = Worker(self.environ, self.command)
+            self.idle.pop().end()
+        worker = self.idle.pop() if self.idle and not fresh else Worker(self.environ, self.command)
         worker.give(job, settings)
         return worker
 

@@ -36,9 +36,8 @@ _TERM = re.compile(r".*[+\-−*/·×=].*|\(\w\)")  # `(a+b)` or `(x)`
 _COMPOUND = re.compile(r"[(\[]*\d*(?:[A-Z][a-z]?[\d+−-]*|[()\[\]]){1,20}")  # `C` or `Ca(OH)`
 _ISOTOPE = re.compile(r"[A-Z][a-z]?\b")  # the element behind its number, as in `^14C`
 _RAISABLE = frozenset({
-    "sin", "cos", "tan", "cot", "log", "ln", "exp", "sinh", "cosh", "tanh",
-    "m", "km", "dm", "cm", "mm", "nm", "µm", "μm", "in", "ft", "yd", "mi", "s", "h", "px", "kg", "eV", "keV",
-    "MeV", "GeV", "TeV",
+    "sin", "cos", "tan", "cot", "log", "ln", "exp", "sinh", "cosh", "tanh", "m", "km", "dm", "cm", "mm", "nm",
+    "µm", "μm", "in", "ft", "yd", "mi", "s", "h", "px", "kg", "eV", "keV", "MeV", "GeV", "TeV",
 })  # fmt: skip
 
 
@@ -52,7 +51,7 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
 
 
 def _settle_innermost(text: str, omissions: Omissions | None) -> str:
-    """Write innermost scripts on the line.
+    """Return a text with its innermost scripts written on the line.
 
     The gap before a power, an index or a note mark goes: `10 ` and a raised 6 give `10^6`, and `word ` and a
     raised 3 `word`. Other gaps stay, as in `H 2O` with a lowered 2, and in `Carbon ^14C` with a raised 14.
@@ -137,7 +136,8 @@ def _is_ordinal_ending(raised: str, base: str) -> bool:
 def _write_lowered(inside: str, before: str, after: str) -> str:
     """Return lowered text as written between two texts: `x_1`, but `H2O`."""
     base = _base_of(before)
-    if not base or (_COMPOUND.fullmatch(base) and re.fullmatch(r"[\dxyn,.+−-]+", inside)):
+    is_chemical = _COMPOUND.fullmatch(base) and re.fullmatch(r"[\dxyn,.+−-]+", inside)  # `H` and 2
+    if not base or is_chemical:
         return inside
     if " " in inside:  # small words
         return f" {inside}"

@@ -25,12 +25,10 @@ from qa_pipeline.text.language import declared_language
 
 _SHOWN_HEADERS = ("From", "To", "Cc", "Date")
 _MAIL_HEADERS = frozenset(["from", "to", "subject", "date", "received", "message-id", "mime-version"])
-_TEXT_TYPES = ("text/plain", "text/html", "text/markdown", "multipart")
-"""A `multipart` without parts lacks its boundary and is text."""
+_TEXT_TYPES = ("text/plain", "text/html", "text/markdown", "multipart")  # a multipart without parts is text
 _LONGEST_HEADER = 10_000  # characters: the time to decode one grows with the square of its length
 _LEAST_SHARE = 0.5  # of the longest version: a plain text with less is cut, or only says `see the HTML`
-_BASE64 = re.compile(r"\s*(?:[A-Za-z0-9+/]+={0,2}[ \t]*(?:\r?\n|\Z))+")
-"""The lines of Base64, such as `SGVsbG8=`, up to a blank line or other signs."""
+_BASE64 = re.compile(r"\s*(?:[A-Za-z0-9+/]+={0,2}[ \t]*(?:\r?\n|\Z))+")  # lines such as `SGVsbG8=`
 _QUOTED_LINES = re.compile(r"(?:^>.*\n?)+", re.MULTILINE)
 _EARLIER = re.compile(
     r"-{2,}\s*(?:Original Message|Urspr(?:ü|u)n(?:gliche Nachricht|gligt meddelande))"
@@ -148,8 +146,7 @@ def _mark_earlier(blocks: Sequence[Block]) -> Iterator[Block]:
     for block in blocks:
         is_earlier = is_earlier or _EARLIER.match(block.text) is not None
         if is_earlier or block.kind == "quote":
-            lines = [line for line in block.text.splitlines() if line.strip()]
-            text = "\n".join(f"> {line}" for line in lines)
+            text = "\n".join(f"> {line}" for line in block.text.splitlines() if line.strip())
             yield replace(block, kind="quote", text=f"{text}{SIGNS['quoted']}")
         else:
             yield block

@@ -120,14 +120,13 @@ def _clean_inline(state: "StateCore") -> None:
             if alert := _ALERT.match(text):  # the kind of a box, such as `[!NOTE]`
                 omissions.add("box_kind", alert[0])
                 text = text[alert.end() :]
-            if previous_type == "paragraph_open" and _MODULE.fullmatch(text):
+            if previous_type == "paragraph_open" and _MODULE.fullmatch(text):  # imports of MDX
                 omissions.add("script", text)
                 text = ""
             for comment in _JSX_COMMENT.findall(text):
                 omissions.add("comment", comment)
             text, includes = _INCLUDE.subn("", _JSX_COMMENT.sub("", text))
-            if includes:
-                omissions.add("include", pieces=includes)
+            omissions.count("include", pieces=includes, characters=0)
             token.content = _ATTRIBUTES.sub("", text)
         previous_type = token.type
 

@@ -90,7 +90,7 @@ def _read_rows(rows: Mapping[int, _Row], settings: DocumentSettings, omissions: 
     blocks: list[Block] = []
     length = 0
     for number, row in rows.items():
-        section = _section(number, dict(row), omissions, settings)
+        section = _section(number, row, omissions, settings)
         length += sum(len(block.text) for block in section)
         check_length(length, settings)
         blocks += section
@@ -105,10 +105,9 @@ def _take_first(fields: dict[str, object], names: Sequence[str]) -> tuple[str, s
     return None if chosen is None else (chosen, str(fields.pop(chosen)))
 
 
-def _section(
-    number: int, fields: dict[str, object], omissions: Omissions, settings: DocumentSettings
-) -> list[Block]:
+def _section(number: int, row: _Row, omissions: Omissions, settings: DocumentSettings) -> list[Block]:
     """Return a row as a heading, its body, and between them the other fields as `name: value`."""
+    fields = dict(row)
     title_field = _take_first(fields, _TITLE)  # its name and text, taken out of `fields`
     heading = title_field[1].strip() if title_field else f"Row {number}"
     body_field = _take_first(fields, _BODY)

@@ -99,19 +99,19 @@ class _Directive(Directive):
             return [nodes.image(alt=self.options.get("alt", ""))]
         caption = self.options.pop("caption", "")
         captions: list[nodes.Node] = [nodes.paragraph("", caption)] if caption else []
-        kind, omitted, shown = self._split()
-        omission = "\n".join([*map(str, self.options.values()), *omitted])
-        is_counted = kind != "directive" or omission.strip()  # images and files count without text, too
-        left_out = [_left_out(kind, omission)] if is_counted else []
+        kind, omitted_lines, shown = self._split()
+        omitted = "\n".join([*map(str, self.options.values()), *omitted_lines])
+        is_counted = kind != "directive" or omitted.strip()  # images and files count without text, too
+        left_out = [_left_out(kind, omitted)] if is_counted else []
         return [*captions, *shown, *left_out]
 
     def _split(self) -> tuple[str, list[str], list[nodes.Node]]:
         """Return the kind under which text is left out, its lines, and the nodes of the other text.
 
-        Below `.. note:: argument` comes the body; `self.content` has both.
+        `.. include:: a.txt` gives `include`, the argument `a.txt`, and the nodes of the lines below.
         """
         name = self.name.lower()
-        first_line = self.block_text.partition("\n")[0]
+        first_line = self.block_text.partition("\n")[0]  # such as `.. note:: argument`
         has_argument = bool(self.content and first_line.partition("::")[2].strip())
         argument, body = (self.content[0], self.content[1:]) if has_argument else ("", self.content)
         is_of_file = not {"file", "url"}.isdisjoint(self.options) or name.startswith("auto")  # `automodule`
@@ -121,7 +121,7 @@ class _Directive(Directive):
             return "image", [], self._read(body)
         if name in _OMITTED:
             return "directive", [*self.content], []
-        if name in _FRAMES:
+        if name in _FRAMES:  # such as `.. only:: html`
             return "directive", [argument], self._read(body)
         if name in _VERBATIM:  # the argument of `.. math:: x^2` is the first line of its text
             text = "\n".join(body if name in _CODE else self.content).strip("\n")
@@ -152,8 +152,7 @@ class _CommaTable(tables.CSVTable):
 
 
 _KINDS: dict[str, type[Directive]] = {
-    "csv-table": _CommaTable, "list-table": tables.ListTable, "replace": misc.Replace,
-    "unicode": misc.Unicode,
+    "csv-table": _CommaTable, "list-table": tables.ListTable, "replace": misc.Replace, "unicode": misc.Unicode
 }  # fmt: skip
 """Directives of docutils; all others are read by `_Directive`."""
 

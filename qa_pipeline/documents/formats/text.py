@@ -119,7 +119,6 @@ _NO_TEXT = frozenset({"", "~", "null", "true", "false"})
 _FRONT = re.compile(r"(?ms)\A(?P<rule>---|\+\+\+)[ \t]*\n(?P<fields>.*?)^(?P=rule)[ \t]*$\n?")
 _FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(?:[\w\"'][^\n:=]*[:=]|!!|- |[\[{])")
 """The start of fields, such as `title: ...`, `title = ...` or `- ...`, below blank lines and comments."""
-
 FrontMatter = dict[str, Any]
 """The fields that this package uses: title, language, source_uri, licence and status, or None."""
 
@@ -205,8 +204,7 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
         text = _try_decoding(content, encoding)
         if text is None:
             continue
-        # one byte a character, as in Latin-1; ASCII is the same text in any encoding of one byte
-        is_single_byte = len(text) == len(content)
+        is_single_byte = len(text) == len(content)  # such as Latin-1, or ASCII, which UTF-8 reads alike
         fits_any_bytes = is_single_byte or encoding.startswith(("utf-16", "utf-32"))
         # text declared as Latin-1 that fits UTF-8 is UTF-8, as that rarely fits by chance; GBK stays GBK
         return utf8_text if fits_any_bytes and utf8_text is not None else text
