@@ -71,10 +71,10 @@ class _Content(NamedTuple):
 
 
 class _BatchWork:
-    """Read the files of a batch, parsed elsewhere, in three steps.
+    """Read the files of a batch in three steps, of which the caller takes the second.
 
-    1. `requests` reads every file, and yields each content to parse.
-    2. Meanwhile the caller parses them, and sets the outcome of each in `outcomes`.
+    1. `requests` reads every file, and yields a request to parse each new content.
+    2. The caller sets the result of each request in `outcomes`, in the order of `to_parse`.
     3. `rows` yields a row for each file.
     """
 
@@ -134,7 +134,7 @@ class _BatchWork:
             yield row
 
     def _outcome(self, number: int, file: FoundFile, first_numbers: dict[str, int]) -> DocumentColumns:
-        """Return the columns that a file's content decides; notes a first file in `first_numbers`."""
+        """Return the columns by a file's content; `first_numbers` has the first file of each hash so far."""
         content = self.contents[number]
         if isinstance(content, DocumentFailure):
             return self._failed(content)

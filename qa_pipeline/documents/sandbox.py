@@ -118,7 +118,7 @@ class Worker:
 
     def _end_with_failure(self) -> DocumentFailure:
         """End the worker, and return the failure of its file; raises a SandboxError if it never started."""
-        self.end()  # kills a late process; one that has ended keeps its own status
+        self.end()  # kills the process if it still runs; one that has ended keeps its status
         is_reply_too_long = not self.connection.readable  # `recv_bytes` has made it unreadable
         if is_reply_too_long:
             return UNUSABLE

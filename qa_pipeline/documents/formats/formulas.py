@@ -128,7 +128,7 @@ def _base_of(before: str) -> str:
 def _is_ordinal_ending(raised: str, base: str) -> bool:
     """Return True for the ending of an ordinal number, such as the st of 1st or the th of nth."""
     if not base[-1].isdigit():
-        return len(base) == 1 and raised in ("th", "st", "nd", "rd")
+        return len(base) == 1 and raised in ("th", "st", "nd", "rd")  # nth
     is_long_enough = len(raised) > 1 or len(base) < 3  # 12e is ordinal, but the a of 2023a marks a note
     return is_long_enough and _ORDINAL.fullmatch(raised) is not None
 

@@ -195,7 +195,7 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
         raise DocumentFailure("binary_content", "the file contains NUL characters, so it is not text")
     declaration = _DECLARATION.search(content[:_LOOKED_AT]) if declared else None
     declared_name = (declaration[1] or declaration[2]).decode("ascii", "replace") if declaration else None
-    utf8_text = _try_decoding(content, "utf-8")
+    utf8_text = _try_decoding(content, "utf-8")  # None for UTF-16, whose zeros would be NUL
     for name in filter(None, (charset, declared_name)):
         encoding = name
         with suppress(LookupError, ValueError):  # unknown, or with a null character
