@@ -184,29 +184,20 @@ def _resources() -> Resources:
 
 def _verified(statement: verification.Statement, model: LanguageModel | None) -> Verification:
     """Verify an answer as the only pair of a batch: a refusal as a whole, another answer by its claims."""
-    resources = _resources()
-    settings = resources.settings.verification
+    settings = _resources().settings
     pairs = verification.statement_pairs([statement])
-    if is_refusal(statement.text):
+    is_refused = is_refusal(statement.text)
+    if is_refused:
         pairs = pairs.with_columns(coverage=pl.lit("none"))
-        # a refusal has no claims
         verified = verification.Verified(tables.CLAIMS.empty(), tables.CLAIM_VERDICTS.empty())
-        rows = [
-            {"chunk_id": str(index), "section_path": [], "text": text, "language": statement.language}
-            for index, text in enumerate(statement.passages)
-        ]
-        chunks = pl.DataFrame(rows, schema_overrides={"section_path": tables.STRINGS})
-        refusals = judge_refusals(pairs, chunks, load_embedder(resources.settings.embedding))
-        refusal_outcome: str | None = refusals["outcome"].item()
     else:
-        refusal_outcome = None
-        models = verification.VerificationModels(settings, verifier=model, llm=resources.settings.llm)
+        models = verification.VerificationModels(settings.verification, verifier=model, llm=settings.llm)
         verified = verification.verify([statement], models)
-    grounded = ground_pairs(
-        pairs, verified.claims, verified.verdicts, accept_grounding=settings.accept_grounding
-    )
+    accept_grounding = settings.verification.accept_grounding
+    grounded = ground_pairs(pairs, verified.claims, verified.verdicts, accept_grounding=accept_grounding)
     pair = grounded.with_columns(support_level()).row(0, named=True)
-    outcome = refusal_outcome or pair["outcome"]
+    # a refusal has the outcome "refusal", and without claims no reason, detail or grounding
+    outcome = _refusal_outcome(statement, pairs, settings) if is_refused else pair["outcome"]
     is_proved = outcome == "grounded"
     interval = (pair["grounding_low"], pair["grounding_high"])
     return Verification(
@@ -222,6 +213,17 @@ def _verified(statement: verification.Statement, model: LanguageModel | None) ->
         support_level=pair["support_level"],
         claims=tuple(map(_claim, verified.claims_with_verdicts().iter_rows(named=True))),
     )
+
+
+def _refusal_outcome(statement: verification.Statement, pairs: pl.DataFrame, settings: Settings) -> str:
+    """Return the outcome of a refusal, such as refused_answerable if its contexts answer the question."""
+    rows = [
+        {"chunk_id": str(index), "section_path": [], "text": text, "language": statement.language}
+        for index, text in enumerate(statement.passages)
+    ]
+    chunks = pl.DataFrame(rows, schema_overrides={"section_path": tables.STRINGS})
+    outcomes = judge_refusals(pairs, chunks, load_embedder(settings.embedding))["outcome"]
+    return str(outcomes.item())
 
 
 def _claim(row: labelled_files.Row) -> Claim:

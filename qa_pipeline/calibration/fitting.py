@@ -75,9 +75,9 @@ def score_rows(resources: Resources, files: Sequence[LabelledFile]) -> LabelledR
 GRID = (0.999, 0.998, 0.995, *(percent / 100 for percent in range(99, 49, -1)))
 """Scores from which a row is accepted, strict first; it is rejected up to 1 minus each of them."""
 _MOST_SEQUENCES = 3
-"""Most sequences of tests; a later sequence tests again with more groups, and all share the error."""
+"""Most sequences of tests. A sequence tests thresholds with ever more groups until a test fails."""
 _GROWTH = 4
-"""Each sequence begins with this many times the groups of the sequence before."""
+"""Each sequence begins with this many times the groups of the one before, to halve the standard error."""
 _DECISION_OF_SIDE: dict[SideName, str] = {
     "contradict": "found contradicted",
     "accept": "accepted",
@@ -153,23 +153,23 @@ def rows_of_side(
 ) -> pl.DataFrame:
     """Return the rows that reach entailment: group, right (True if this side decides correctly) and score.
 
-    The score is the lowest of the open claims of an answer, for contradictions the highest; null if this
-    side cannot decide. An answer with a quoted claim and claims at 0.7 and 0.9 has the score 0.7.
+    An answer with a quoted claim and open claims at 0.7 and 0.9 has the score 0.7 for `accept`, since every
+    claim must pass, 0.7 for `reject`, since one low claim is enough, and the highest for `contradict`. With
+    0.7 and an unknown score it has null for `accept`, which cannot decide, and 0.7 for the others.
     """
     cascade = settings.model_copy(update={"policy": "cascade"})  # the policy with a band
     # the band is still empty and decides nothing, so all claims that reach entailment are undecided
     verdicts = decide_claims(labelled.claims, None, cascade, thresholds=unfitted)  # a row for each claim
     open_claims = borderline(labelled.claims, verdicts)
-    # a claim that an earlier step denied or could not prove has decided its answer already
+    # claims that an earlier step denied or could not prove have decided their answers already
     unsupported_claims = verdicts.filter(pl.col("verdict") != "supported")
-    failed_claims = unsupported_claims.join(open_claims, on="claim_id", how="anti")
-    lowest, highest = pl.col("score").min(), pl.col("score").max()  # of the open claims of an answer
-    # all claims must pass to accept an answer, and a single claim rejects it, even if others lack scores
+    claims_decided_against = unsupported_claims.join(open_claims, on="claim_id", how="anti")
+    lowest, highest = pl.col("score").min(), pl.col("score").max()  # of the known scores of an answer
     lowest_of_all = pl.when(pl.col("score").is_not_null().all()).then(lowest)
     answer_score = {"accept": lowest_of_all, "reject": lowest, "contradict": highest}
     answer_scores = (  # a row for each pair_id, which is an answer
         open_claims.select("pair_id", score=side_scores()[side].fill_nan(None))
-        .join(failed_claims, on="pair_id", how="anti")
+        .join(claims_decided_against, on="pair_id", how="anti")
         .group_by("pair_id")
         .agg(score=answer_score[side])
     )
@@ -182,9 +182,11 @@ def rows_of_side(
 def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: float) -> Fit:
     """Test the grid from strict to lax, and fit the laxest threshold that passes.
 
-    A failed test ends all sequences that have begun. With sequences from 72 and 288 groups, each at 0.025:
-        100 groups are tested at 0.025 and pass; 200 at 0.025 and fail, which ends the first sequence;
-        250 are untested; 300 are tested at 0.025, the error of the second (at 0.05 if 200 had passed).
+    A test may err with the summed errors of the running sequences; a pass does not spend them, and a failed
+    test ends these sequences. With sequences from 72 and 288 groups, each with the error 0.025:
+        100 groups are tested at 0.025 and pass; 200 are tested at 0.025, and the first sequence still runs.
+        If 200 pass, 300 are tested at 0.05, as both sequences run. If 200 fail, the first sequence ends: 250
+        are untested, and 300 are tested at 0.025, the error of the second sequence.
     """
     candidates = [decided_rows(rows, side, threshold) for threshold in GRID]
     most_groups = candidates[-1].groups  # the laxest threshold decides most
@@ -192,20 +194,19 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
     # with fewer groups a threshold cannot pass
     testable = [candidate for candidate in candidates if candidate.groups >= first_groups[0]]
     passed, passed_error = None, 1 - confidence  # the whole error, until a test passes
-    tests, ended = 0, 0  # `ended` counts the sequences that failed tests have ended
+    tests = ended = 0
     for candidate in testable:
         begun = sum(groups <= candidate.groups for groups in first_groups)
-        if begun == ended:  # the next sequence begins with more groups
-            continue
-        tests += 1
-        test_error = (begun - ended) * error_share
-        if lower_bound(candidate.right, candidate.groups, 1 - test_error) >= target:
-            passed, passed_error = candidate, test_error
-        else:
-            ended = begun
+        running = begun - ended  # sequences
+        if running:
+            tests += 1
+            test_error = running * error_share
+            if lower_bound(candidate.right, candidate.groups, 1 - test_error) >= target:
+                passed, passed_error = candidate, test_error
+            else:
+                ended = begun
     best, why = passed, None
-    if best is None:
-        # the nearest to the target explains the failure; all are compared at one confidence
+    if best is None:  # the threshold nearest to the target, tested or not, explains the failure
         best = max(testable or candidates, key=lambda each: lower_bound(each.right, each.groups, confidence))
         why = _why(best if testable else None, most_groups, side, target, confidence)
     return Fit(
@@ -229,11 +230,12 @@ def decided_rows(rows: pl.DataFrame, side: SideName, threshold: float) -> Candid
 
 
 def _sequences(most_groups: int, target: float, error: float) -> tuple[list[int], float]:
-    """Return the number of groups from which each sequence tests, and the error that each may cost.
+    """Return the number of groups from which each sequence tests, and its share of the error.
 
-    In ([72, 288], 0.025) two sequences share the error 0.05.
+    In ([72, 288], 0.025) two sequences share the error 0.05. A sequence begins with the fewest groups that
+    pass if every decision is right, or with more. There are as many sequences as can begin.
     """
-    first_groups, error_share = [trials_needed(target, 1 - error)], error  # without a wrong decision
+    first_groups, error_share = [trials_needed(target, 1 - error)], error  # a single sequence
     for count in range(2, _MOST_SEQUENCES + 1):
         fewest = trials_needed(target, 1 - error / count)
         growing = [fewest * _GROWTH**index for index in range(count)]

@@ -67,7 +67,7 @@ def run(
     rows = read.items.join(drawn, on="id", how="semi", maintain_order="left")
     with report_folder.new_report(out, replace=replace) as folder, console.watching(quiet=as_json) as watch:
         counts = running.evaluate_into(folder, rows, metrics, setup, watch("evaluation", "rows"))
-        law_shares = running.categorical_correctness(rows, metrics, setup) if laws else None
+        law_shares = running.reproducibility_shares(rows, metrics, setup) if laws else None
         unsplit = running.count_unsplit(rows, setup) or None
         about = report.About(
             dataset=report.dataset_name(rows, name),

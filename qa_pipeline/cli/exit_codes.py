@@ -87,12 +87,12 @@ def _ending_at_signals() -> Iterator[None]:
     except BaseException as error:
         if _received:
             raise typer.Exit(SIGNALLED + _received[0]) from error
-        is_interrupt = not isinstance(error, Exception | SystemExit | GeneratorExit)
-        if is_interrupt:  # Ctrl-C during a run of Dagster, whose own handler replaces `_interrupt`
-            _print_signal(signal.SIGINT)
-            raise typer.Exit(SIGNALLED + signal.SIGINT) from error
-        raise
+        if isinstance(error, Exception | SystemExit | GeneratorExit):
+            raise
+        # left are KeyboardInterrupt and Dagster's class for Ctrl-C, raised by its handler during a run
+        _print_signal(signal.SIGINT)
+        raise typer.Exit(SIGNALLED + signal.SIGINT) from error
     finally:
-        if not _received:  # after a signal, the next must still end the process
+        if not _received:  # after a signal `_interrupt` stays, so that a second signal ends the process
             for number, handler in earlier.items():
                 signal.signal(number, handler)

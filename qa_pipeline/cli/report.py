@@ -36,11 +36,11 @@ def show_outcomes(
     A run whose pairs wait for people has succeeded.
     """
     summary = report(layout, [outcome.batch for outcome in outcomes])
-    has_passed = all(outcome.passed for outcome in outcomes)
-    # a passed batch has an error besides NO_ROWS only if its pairs wait, also if the batch is unchanged
-    has_waiting = any(outcome.passed and outcome.error not in (None, NO_ROWS) for outcome in outcomes)
+    errors = [outcome.error for outcome in outcomes]  # without a failed batch, NO_ROWS or reasons for waiting
+    has_failed = not all(outcome.passed for outcome in outcomes)
+    is_waiting = any(error not in (None, NO_ROWS) for error in errors)
     has_rows = _sum(summary, "examples") > 0
-    code = OK if has_passed and (has_rows or has_waiting) else FAILED
+    code = OK if not has_failed and (has_rows or is_waiting) else FAILED
     if as_json:
         results = [asdict(outcome) for outcome in outcomes]
         show(_document(summary, layout) | {"outcomes": results}, as_json=True)
@@ -233,13 +233,13 @@ def _explain_no_rows(summary: Report, layout: Layout) -> None:
     elif summary.withdrawn:  # their examples are deleted
         why = f"the batches are withdrawn, often by a gate; qa-pipeline status {out} names the reason"
     else:
-        advice = "name a model with --provider, which asks more than rules"
-        if _sum(summary, "pairs"):
-            advice = f"decide the pairs with qa-pipeline review {out}, or use a larger model"
-        losses = summary.steps.drop_nulls("reason")  # a row per stage, state and reason
-        is_latest_stage = pl.col("stage") == pl.col("stage").last()
-        latest_losses = losses.filter(is_latest_stage).head(3)
-        reasons = [f"{in_words(row['reason'])} ({row['count']})" for row in latest_losses.to_dicts()]
+        has_pairs = _sum(summary, "pairs") > 0
+        to_decide = f"decide the pairs with qa-pipeline review {out}, or use a larger model"
+        advice = to_decide if has_pairs else "name a model with --provider, which asks more than rules"
+        # a row per stage, state and reason, in the order of stages and, in a single batch, of counts
+        losses = summary.steps.drop_nulls("reason")
+        losses_of_last_stage = losses.filter(pl.col("stage") == pl.col("stage").last()).head(3)
+        reasons = [f"{in_words(row['reason'])} ({row['count']})" for row in losses_of_last_stage.to_dicts()]
         why = f"{'; '.join(reasons) or 'the documents have no text to ask about'}; {advice}"
     print_line(f"\n0 rows: {why}", "yellow")
 

@@ -53,28 +53,24 @@ def calibrate(
         raise InputError("name labelled rows with --data")
     import polars as pl
 
-    from qa_pipeline.calibration.fitting import calibrate as fit
-    from qa_pipeline.calibration.fitting import read_all_rows
-    from qa_pipeline.calibration.what_if import read_changes
-    from qa_pipeline.calibration.what_if import what_if as decide_again
+    from qa_pipeline.calibration import fitting
+    from qa_pipeline.calibration import what_if as deciding
     from qa_pipeline.evaluation.labelled_files import draw, labelled_files
     from qa_pipeline.pipeline.resources import Resources
 
     if what_if is not None:
-        counts = decide_again(Layout(what_if), batch, read_changes(change or []))
+        counts = deciding.what_if(Layout(what_if), batch, deciding.read_changes(change or []))
         moved = counts.filter(pl.col("old").ne_missing(pl.col("new")))
         show({"set": change, "moved": moved}, as_json=as_json)
         return
-    labelled = [read_all_rows(path) for path in labelled_files(data or [])]
+    labelled = [fitting.read_all_rows(path) for path in labelled_files(data or [])]
     files = [replace(file, items=draw(file.items, limit)) for file in labelled]
     rows = sum(file.items.height for file in files)
     sys.stderr.write(f"scoring {rows} rows of {', '.join(file.path.name for file in files)}\n")
-    thresholds = fit(
-        Resources(load_settings(verification={"thresholds": None})),  # those of another model are refused
-        files,
-        target=target_precision,
-        confidence=confidence,
-        name="own",
+    # without the present thresholds, since loading them refuses those of another model
+    resources = Resources(load_settings(verification={"thresholds": None}))
+    thresholds = fitting.calibrate(
+        resources, files, target=target_precision, confidence=confidence, name="own"
     )
     content = thresholds_bytes(thresholds)
     columns = {"side", "threshold", "precision_low", "confidence", "why"}

@@ -49,7 +49,8 @@ def corpus_sensor(
 ) -> dg.SensorResult | dg.SkipReason:
     """Scan the corpus, and request a single run for each new version of a batch.
 
-    The cursor keeps the versions of changed batches that wait for another tick (`_settled_versions`).
+    A tick finds a changed version, and it waits in the cursor. If the next tick finds the same version, its
+    files are complete: it is requested and reported. A reported version is not changed any more.
     """
     instance, layout = context.instance, resources.layout
     try:
@@ -62,8 +63,9 @@ def corpus_sensor(
         return dg.SkipReason(f"no usable batch, so nothing is withdrawn or removed: {'; '.join(problems)}")
     listed = {*batches.names, *batches.refused}
     withdraw_missing(layout, resources.settings.corpus, listed)
-    tombstones = withdrawn_batches(layout)  # a batch that comes back keeps its tombstone until it is rebuilt
-    gone = {name for name, tombstone in tombstones.items() if tombstone.reason == "batch_gone"} - listed
+    tombstones = withdrawn_batches(layout)
+    removed = {name for name, tombstone in tombstones.items() if tombstone.reason == "batch_gone"}
+    gone = removed - listed  # a batch that was removed and is back keeps its tombstone until it is rebuilt
 
     # request runs of the changed versions, and report them and the removal of batches
     reports = last_reports(instance)
@@ -122,14 +124,14 @@ def batch_versions(corpus: Corpus, layout: Layout, batches: Sequence[str]) -> di
 
 
 class LastReport(NamedTuple):
-    """The version of a batch in its last report, and the id of this report; "" and 0 without a report."""
+    """The data version and id of the latest materialization of `corpus` for a batch; "" and 0 without any."""
 
     version: str = ""
     report_id: int = 0
 
 
 def last_reports(instance: dg.DagsterInstance) -> defaultdict[str, LastReport]:
-    """Return the last report of each batch."""
+    """Return by batch the latest materialization of the asset `corpus`, as `report` creates it."""
     latest = instance.get_latest_storage_id_by_partition(
         corpus_asset.key, dg.DagsterEventType.ASSET_MATERIALIZATION
     )
@@ -144,7 +146,7 @@ def last_reports(instance: dg.DagsterInstance) -> defaultdict[str, LastReport]:
 
 
 def report(batch: str, version: str) -> list[dg.AssetObservation | dg.AssetMaterialization]:
-    """Return the events for a new version of a batch.
+    """Return the events that give the asset `corpus` a new data version for a batch.
 
     Both are needed: Dagster 1.13 reads inputs of runs from materializations, staleness from observations.
     """
@@ -159,17 +161,19 @@ def _query_groups(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 def _deletable(instance: dg.DagsterInstance, layout: Layout, unlisted: Set[str], gone: Set[str]) -> list[str]:
-    """Return the partitions of unlisted batches that may be deleted; a run fails without its partition.
+    """Return the partitions that may be deleted; a run fails without its partition.
 
-    They were never read, or are `gone` from the corpus. Other unlisted batches come from another corpus.
+    `unlisted` are the partitions without a batch in the corpus. They are deleted if no run has read them, or
+    if they are `gone`, the batches that were removed from this corpus; the others are of another corpus.
     """
     if not unlisted:
         return []
     if any(backfill.status.value in UNENDED_BACKFILLS for backfill in instance.get_backfills()):
         return []  # it may still start a run of any partition
     running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED))}
-    never_read = {name for name in unlisted if not layout.origin(name).is_file()}  # written by reading
-    return sorted((never_read | (unlisted & gone)) - running)  # some `gone` batches have no partition
+    # the stage that reads a batch writes its origin
+    never_read = {name for name in unlisted if not layout.origin(name).is_file()}
+    return sorted((never_read | (unlisted & gone)) - running)
 
 
 @dg.schedule(

@@ -98,7 +98,7 @@ class Source:
     passages: dict[str, list[Passage]]
 
     def noise(self, pairs: Sequence[ProvedPair], count: int, *, without: str = "") -> list[Passage]:
-        """Return the `count` most similar passages that answer no question and lack the text `without`."""
+        """Return the `count` passages most similar to pairs that answer no question and lack `without`."""
         language = pairs[0].language  # pairs that are joined have one language
         pair_texts = " ".join(f"{pair.question} {pair.answer}" for pair in pairs)
         stems = read(pair_texts, language).stem_set
@@ -227,14 +227,14 @@ def _integration_rows(source: Source, pair: ProvedPair) -> list[Row]:
 
 
 def _counterfactual_rows(source: Source, pair: ProvedPair) -> list[Row]:
-    """Return rows in which a passage that denies the proof ranks first, with and without the true passage."""
+    """Return rows in which a passage with a false sentence ranks first, with and without the true passage."""
     planted = next(_denials(pair), None)
     if planted is None or len(pair.passages) != 1:
         return []
+    (passage,) = pair.passages  # of all proofs, so it contains the true sentence
     noise = source.noise([pair], CONTEXTS - 1, without=planted["false"])
     if len(noise) < CONTEXTS - 1:
         return []
-    (passage,) = pair.passages
     # the false passage looks like a passage of another document
     made_up = f"{hash_parts(passage.document, planted['false'])[:8]}{Path(passage.document).suffix}"
     false = Passage(made_up, passage.text.replace(planted["true"], planted["false"]))
@@ -245,7 +245,10 @@ def _counterfactual_rows(source: Source, pair: ProvedPair) -> list[Row]:
 
 
 def _denials(pair: ProvedPair) -> Iterator[Row]:
-    """Yield sentences with a number of the answer, as {"true": "Wait 14 days.", "false": "Wait 17 days."}."""
+    """Yield sentences of the quotes, and each with a number of the answer changed.
+
+    An example is {"true": "Wait 14 days.", "false": "Wait 17 days."}.
+    """
     # a number of the question is not asked for
     only_in_answer = {*_NUMBER.findall(pair.answer)} - {*_NUMBER.findall(pair.question)}
     for proof in pair.proofs:

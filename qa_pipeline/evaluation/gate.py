@@ -22,7 +22,8 @@ from qa_pipeline.storage.row_files import Fault
 
 CRITICAL = ("faithfulness", "hallucination", "fabricated_citations", "citation_accuracy")
 PASSED, FAILED, WITHIN_NOISE, UNDECIDED = "passed", "failed", "within_noise", "undecided"
-_BY_LIKENESS = "not decided: likeness alone decided the figure in a run"  # "… of it", or of named metrics
+_BY_LIKENESS = "not decided: likeness alone decided the figure in a run of"
+"""The names of metrics follow, or "it", the metric of the check. Likeness is cosines and words in common."""
 _ASK_FOR_LIKENESS = (
     "Not decided: likeness (cosines and words in common) overlooks a swapped name or negation. Name a "
     "cross-encoder, evaluate with --scorer model, or accept such figures with --accept-likeness."
@@ -92,9 +93,10 @@ class GoldenRow(LabelledRow):
     def row(self) -> Row | Fault:
         """Return the row with its criteria; a row without criteria would pass with any answer."""
         bounds = {name: bound for name, bound in self.criteria.items() if bound is not None}
-        # any other criterion already implies that the question is answered
+        # an answer that meets any other criterion is no refusal
         must_only_answer = self.must_refuse is False and not bounds
         if self.must_refuse or must_only_answer:
+            # the metric is 1 if the answer refuses or answers as the row of the data set says
             bounds[REFUSAL] = 1.0
         if not bounds:
             return Fault("missing_field", "criteria is empty; name what the row must reach, or must_refuse")
@@ -236,21 +238,24 @@ def gate(
 def _with_deciders(
     checks: Iterable[Document], reports: Sequence[StoredReport], limits: Limits
 ) -> Iterator[Document]:
-    """Yield checks with the deciders of the first report; strict checks over likeness alone are undecided."""
+    """Yield checks with the deciders of their metric in the current run, the first of `reports`.
+
+    A strict check is undecided if likeness alone decided its metric in any of the reports.
+    """
     for check in checks:
         decider_counts = [report.metrics[check["name"]].decided_by for report in reports]
         completed = {**check, "decided_by": describe_deciders(decider_counts[0])}
         is_strict = check["kind"] == "threshold" or (check["kind"] == "drop" and check["critical"])
         if is_strict and not limits.accept_likeness and any(map(is_undecided, decider_counts)):
-            completed |= {"outcome": UNDECIDED, "detail": f"{check['detail']}; {_BY_LIKENESS} of it"}
+            completed |= {"outcome": UNDECIDED, "detail": f"{check['detail']}; {_BY_LIKENESS} it"}
         yield completed
 
 
 def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Document]:
     """Yield the check "unknown" if too many rows lost their score, and the check "drop" of the means.
 
-    `metric` is an entry of `compare_paired`: `gain` and `relative` (its share of the baseline) are negative
-    if current is worse, also where lower is better; `better` is None if the change may be chance.
+    `metric` is an entry of `compare_paired`. If faithfulness falls from 0.80 to 0.76, its `gain` is -0.04 and
+    `relative` -0.05; a loss is negative also where lower is better. `better` is None if it may be chance.
     """
     is_critical = name in limits.critical
     limit = limits.critical_drop if is_critical else limits.drop
@@ -269,12 +274,12 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
     outcome = PASSED
     # a baseline of zero has no relative loss, and any loss from it is too large
     reaches_limit = relative_gain is None or -relative_gain >= limit - 1e-9  # 1e-9 exceeds rounding errors
-    if metric["gain"] < 0 and reaches_limit:
-        if metric["better"] is False:
-            outcome, detail = FAILED, f"{detail}; more than {limit:.0%} worse, and not by chance"
-        else:
-            outcome = WITHIN_NOISE
-            detail = f"{detail}; chance alone would do this in {metric['rows']:,} rows"
+    is_large_loss = metric["gain"] < 0 and reaches_limit
+    if is_large_loss and metric["better"] is False:
+        outcome, detail = FAILED, f"{detail}; more than {limit:.0%} worse, and not by chance"
+    elif is_large_loss:  # chance may explain it
+        outcome = WITHIN_NOISE
+        detail = f"{detail}; chance alone would do this in {metric['rows']:,} rows"
     yield {"kind": "drop", **facts, "outcome": outcome, "detail": detail, **figures}
 
 
@@ -306,11 +311,12 @@ def _golden_checks(
 ) -> Iterator[Document]:
     """Yield a check of all golden rows together, and a check of each of the first that newly fail.
 
-    The check of all rows is undecided if it would pass by a metric that likeness alone decided.
+    A failing row is new unless it was measured and failed in the baseline. The check of all rows is undecided
+    if it would pass, but likeness alone decided any of its metrics.
     """
     failing = golden_outcomes(current, golden).filter(~pl.col("passed"))
     failed_before = pl.DataFrame(schema={"id": pl.String()})
-    if baseline is not None:  # an answer that the baseline did not measure may have been right
+    if baseline is not None:
         failed_before = golden_outcomes(baseline, golden).filter(~pl.col("passed") & pl.col("measured"))
     new = failing.join(failed_before, on="id", how="anti", maintain_order="left")
     row_count, still_failing = len(golden.criteria), failing.height - new.height
@@ -320,7 +326,7 @@ def _golden_checks(
     metrics = {name for bounds in golden.criteria.values() for name in bounds} & current.metrics.keys()
     doubtful = sorted(name for name in metrics if is_undecided(current.metrics[name].decided_by))
     if doubtful and outcome == PASSED and not limits.accept_likeness:
-        outcome, detail = UNDECIDED, f"{detail}; {_BY_LIKENESS} of {', '.join(doubtful)}"
+        outcome, detail = UNDECIDED, f"{detail}; {_BY_LIKENESS} {', '.join(doubtful)}"
     facts = {"kind": "golden", "name": golden.name, "outcome": outcome, "detail": detail}
     yield {**facts, "passing": passing, "new": new.height, "still": still_failing}
     for row in new.head(MOST_NAMED).iter_rows(named=True):

@@ -47,8 +47,9 @@ class Rating(LabelledRow):
 
 
 def read_ratings(paths: Sequence[Path]) -> Labelled:
-    """Read ratings of files and folders (`RATINGS`); the field `id` of a file becomes the column `item`.
+    """Read ratings of files and folders (`RATINGS`).
 
+    The field `id` of a file becomes the column `item`; the column `id` is the index of the row in its file.
     Only the first rating of an item by an annotator counts; others are left out as `repeated_rating`.
 
     Raises:
@@ -61,7 +62,7 @@ def read_ratings(paths: Sequence[Path]) -> Labelled:
     repetitions = repeated.agg(
         reason=pl.lit("repeated_rating"),
         rows=pl.len().cast(pl.Int64),
-        first_row=pl.col("id").first().cast(pl.Int64) + 1,  # the index of the row in its file, such as "0"
+        first_row=pl.col("id").first().cast(pl.Int64) + 1,  # 1 for the index "0"
         detail=pl.format("{} rated {} again", "annotator", "item").first(),
     )
     left_out = [*(file.left_out for file in files), repetitions.select(LEFT_OUT.names())]

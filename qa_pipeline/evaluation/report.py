@@ -46,7 +46,7 @@ class About:
     """Facts of a report in addition to its figures.
 
     The hash is `report_folder.dataset_sha256`, `left_out` has the unusable rows, `settings` are those that
-    decide, and `laws` is the result of `categorical_correctness`, if checked.
+    decide, and `laws` is the result of `reproducibility_shares`, if checked.
     """
 
     dataset: str
@@ -127,11 +127,14 @@ def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, metric: str, direct
 
 
 def cautions(document: Document) -> list[str]:
-    """Return cautions about the figures, the most important first."""
+    """Return cautions about the figures, the most important first.
+
+    Likeness is cosines and shared words. A metric rests on it if it made most decisions, and is undecided
+    also if it made any decision without a model.
+    """
     notes, metrics = [], document["metrics"]
     deciders = {name: metric["decided_by"] for name, metric in metrics.items()}  # decisions by decider
-    is_decided_without_model = any(deciders.values()) and not any(map(has_model, deciders.values()))
-    if is_decided_without_model:  # likeness is doubtful then, even if it decided a small part
+    if any(deciders.values()) and not any(map(has_model, deciders.values())):
         doubtful = [
             name for name, steps in deciders.items() if metrics[name]["known"] and is_undecided(steps)
         ]
@@ -148,7 +151,8 @@ def cautions(document: Document) -> list[str]:
         lost = sum(entry["rows"] for entry in left_out)
         why = ", ".join(dict.fromkeys(entry["reason"].replace("_", " ") for entry in left_out))
         notes.append(f"Left out: {plural(lost, 'row')} that could not be used ({why}).")
-    if shares := document.get("categorical_correctness"):  # {"identity": 1.0, …, "score": 0.98}, by law
+    # of `reproducibility_shares`: {"identity": 1.0, "composition": 0.98, "naturality": 1.0, "score": 0.98}
+    if shares := document.get("categorical_correctness"):
         laws = ", ".join(f"{law} {share:.3f}" for law, share in shares.items() if law != "score")
         notes.append(f"Categorical correctness is {shares['score']:.3f} ({laws}).")
     if unsplit := document["settings"].get("unsplit"):
@@ -182,15 +186,21 @@ def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
 
 
 def _why_unknown(metric: Document) -> str:
-    """Return the input that all unknown rows lack, or else every missing input."""
-    unknown, missing = metric["unknown"], metric["missing"]  # rows, and the rows that lack each input
+    """Return the input that all unknown rows lack, or else every missing input.
+
+    `missing` counts the unknown rows that lack each input. As a row may lack several, the number of complete
+    unknown rows is a lower bound.
+    """
+    unknown, missing = metric["unknown"], metric["missing"]
     why = [f"{plural(count, 'row')} without {name.replace('_', ' ')}" for name, count in missing.items()]
     for reason, count in zip(why, missing.values(), strict=True):
         if count == unknown:
             return reason
-    complete = unknown - sum(missing.values())  # at least: a row that lacks two inputs counts twice
-    if complete > 0:
-        why.append(f"{plural(complete, 'row')} with an undecided statement or passage, or nothing to count")
+    lacking_nothing_at_least = unknown - sum(missing.values())
+    if lacking_nothing_at_least > 0:
+        why.append(
+            f"{plural(lacking_nothing_at_least, 'row')} with an undecided statement or passage, or nothing to count"
+        )
     return "; ".join(why)
 
 

@@ -170,21 +170,22 @@ class Settings(BaseSettings):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Fill in the defaults of `profile` and `llm.profile`; the values are not validated yet."""
-        llm = with_server(values.get("llm"), LLMSettings.model_fields)  # refuses an unknown provider
-        # only its profile is used; a caller may pass a validated LLMSettings instead of a mapping
+        """Fill in the defaults of `llm.profile`, then of `profile`, where the unvalidated values lack them.
+
+        If the user names an embedding model, its revision is not filled in from the profile `hosted`.
+        """
+        llm = values.get("llm")  # a mapping, or a validated LLMSettings from a caller
+        with_server(llm, LLMSettings.model_fields)  # refuses an unknown provider
         model_profile = llm.get("profile") if isinstance(llm, dict) else getattr(llm, "profile", None)
         model_defaults = MODEL_PROFILES.get(str(model_profile), {})
         profile_defaults = PROFILES.get(str(values.get("profile", "embedded")), {})
         filled = dict(values)
-        # the model's defaults come first, since a setting that is filled in stays as it is
         for group, group_defaults in (*model_defaults.items(), *profile_defaults.items()):
             chosen = filled.get(group, {})
             if not isinstance(chosen, dict):  # such as a validated group
                 continue
-            # defaults with a revision describe the default model, and do not fit a model that the user names
-            names_own_model = "revision" in group_defaults and "model" in chosen
-            if not names_own_model:
+            has_own_model = "revision" in group_defaults and "model" in chosen
+            if not has_own_model:
                 filled[group] = {**group_defaults, **chosen}
         return filled
 

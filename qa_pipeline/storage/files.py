@@ -68,10 +68,13 @@ def prepare_folder(folder: Path) -> None:
 
 
 def _refuses_overwriting(store: ObjectStore, name: str) -> bool:
-    """Return True if a store refuses to write a new file over an existing file; `name` is deleted again."""
+    """Return True if a store refuses to write a new file over an existing file; `name` is deleted again.
+
+    A StorageError is raised if a request is refused, also listing, which readers need.
+    """
     store.put_if(name, b"", version=None)  # None: only if the file does not exist
     try:
-        store.ls(name.rpartition("/")[0])  # listing needs a right of its own
+        store.ls(name.rpartition("/")[0])
         store.put_if(name, b"again", version=None)
     except ChangedMeanwhileError:
         return True

@@ -155,15 +155,19 @@ def store_of(path: Path) -> tuple[ObjectStore, str] | None:
 
 
 def _code_and_status(error: BaseException) -> tuple[str, int | None]:
-    """Return the code, or else the error's class, and the HTTP status of a response: ("NoSuchKey", 404)."""
+    """Return the error code and HTTP status of a response; without a code, the class of the error.
+
+    S3 gives ("NoSuchKey", 404), Azure ("ResourceNotFoundError", 404) and Google ("HttpError", 404).
+    """
     cause: BaseException | None = error
     while cause is not None:
         response = getattr(cause, "response", None)
         if isinstance(response, Mapping):  # of botocore
             status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
             return str(response.get("Error", {}).get("Code")), status
+        # Azure has the status in `status_code`, Google in `code`
         status = getattr(cause, "status_code", None) or getattr(cause, "code", None)
-        if isinstance(status, int | str) and str(status).isdecimal():  # of Azure and Google
+        if isinstance(status, int | str) and str(status).isdecimal():
             return type(cause).__name__, int(status)
         cause = cause.__cause__
     return type(error).__name__, None

@@ -114,29 +114,29 @@ def _meanings(samples: list[str], language: str, vectors: TextVectors) -> list[i
 
 @signal("answer", "contexts", "refused", decided_by=QUOTATION)
 def find_conflicts(rows: list[Row], _setup: Setup) -> list[list[bool]]:
-    """Return for each contradiction between two contexts True if the answer refuses or states both sides.
-
-    A contradiction is two sentences that differ in a single number, date, unit, name or negation.
-    """
+    """Return a flag for each contradiction between two contexts: True if the answer handles it well."""
     return [_conflicts(row) for row in rows]
 
 
 def _conflicts(row: Row) -> list[bool]:
-    """Return for each contradiction between contexts of a row True if the answer handles it well."""
+    """Return for each contradiction True if the answer of a row refuses or states both sides.
+
+    Its sentences differ in a single number, date, unit, name or negation. The sides of "Wait 14 days." and
+    "Wait 30 days." are 14 and 30.
+    """
     language = row["language"]
     answer_tokens = {*read(row["answer"], language).tokens}
-    units = [units_of("", context["text"] or "", language) for context in row["contexts"]]
-    # the sentences of each context, without rows of tables
-    sentences = [[unit.reading for unit in context_units if not unit.is_row] for context_units in units]
-    # each sentence of a context with each of another context
-    pairs = (product(context, other) for context, other in combinations(sentences, 2))
+    sentences_of_contexts = []  # without rows of tables
+    for context in row["contexts"]:
+        units = units_of("", context["text"] or "", language)
+        sentences_of_contexts.append([unit.reading for unit in units if not unit.is_row])
     is_handled = []
-    for first, second in chain.from_iterable(pairs):
-        denial = one_slot_denial(first, second, stated=frozenset())
-        if denial is not None:
-            # the words in which the sentences differ, such as 14 and 30; a missing negation is empty
-            sides = {denial.claimed, denial.stated} - {""}
-            is_handled.append(row["refused"] or sides <= answer_tokens)  # it refuses, or states both sides
+    for sentences, other_sentences in combinations(sentences_of_contexts, 2):
+        for sentence, other in product(sentences, other_sentences):
+            denial = one_slot_denial(sentence, other, stated=frozenset())
+            if denial is not None:
+                sides = {denial.claimed, denial.stated} - {""}  # a negation that a sentence lacks is ""
+                is_handled.append(row["refused"] or sides <= answer_tokens)
     return is_handled
 
 

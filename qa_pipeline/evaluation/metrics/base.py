@@ -88,14 +88,14 @@ class Metric:
         return [None if value is None or not math.isfinite(value) else float(value) for value in values]
 
     def lacking(self, row: Row) -> list[str]:
-        """Return the columns and signals that a row lacks."""
+        """Return the columns and signals of `needs` that a row lacks, such as ["reference"]."""
         return [name for name in self.needs if row.get(name) is None]
 
     def deciders(self, row: Row) -> list[str]:
         """Return the parts that a value omits, then its deciders, such as ["without recency", "llm"].
 
-        A signal has a single decider, as in {"refused": True, "refused_by": "rules"}, or each element has
-        one, as in {"statements": [{"decided_by": "llm", "scored_by": "entailment"}]}.
+        A decider is the step that decided a signal, as in {"refused": True, "refused_by": "rules"}, or an
+        element of it, as in {"statements": [{"decided_by": "llm", "scored_by": "entailment"}]}.
         """
         deciders: list[Any] = [] if self.without is None else self.without(row)
         for path in self.decided_by or [need for need in self.needs if need in SIGNALS]:
@@ -209,7 +209,11 @@ def judge_request(
     contexts: Sequence[Row] = (),
     sentences: Sequence[str] = (),
 ) -> Request[ReplyT]:
-    """Fill a prompt with the texts of a row, and with contexts or the numbered sentences of a context."""
+    """Fill a prompt with the texts of a row, and with contexts or the sentences of a context.
+
+    If any text has an injection, `ask` drops the reply. Contexts are redacted as well, as in all prompts with
+    passages; sentences are not.
+    """
     language, llm = row["language"], setup.resources.settings.llm
     prompt = load_prompt(language, name, llm)
     texts = {"question": row["query"], "answer": row["answer"], "reference": row["reference"] or ""}
@@ -222,7 +226,7 @@ def judge_request(
             for index, context in enumerate(contexts)
         ]
         values["passages"] = render_passages([redact_injections(passage) for passage in originals])
-    elif sentences:  # with any injection, since `ask` drops the reply then
+    elif sentences:
         originals = [Passage("context", "", (), "\n".join(sentences), language)]
         values["sentences"] = delimit_all(sentences, "sentence")
     return Request(

@@ -24,12 +24,7 @@ _BY_BOTH = {"decided_by": ("citation_support", "statements"), "version": STATEME
 
 @signal("answer", "contexts", decided_by=RULES)
 def find_cited(rows: list[Row], _setup: Setup) -> list[list[Row] | None]:
-    """Return the citations of each answer; None without entries and marks.
-
-    A citation has its `document`, the indices of its `contexts` (those with its quote, if it has a quote),
-    `exists` (True if it names a known document or context, or has only a quote), `quote_found` (None without
-    a quote, or without text to search), the `marks` that name it, and the number of `mentions` in the answer.
-    """
+    """Return the citations of each answer (`_citation`, `_looked_up`); None without entries and marks."""
     return [_citations(row) for row in rows]
 
 
@@ -62,7 +57,10 @@ def _marked_entry(mark: str, entries: list[Row]) -> Row | None:
 
 
 def _citation(reference: str | None, quote: str | None = None) -> Row:
-    """Return a citation without marks; `reference` is a mark, the name of a document, or None."""
+    """Return a citation by a mark, the name of a document or only a quote, as yet without mentions.
+
+    The mentions in the answer fill `marks` (such as ["[3]"]) and `mentions` (their number).
+    """
     return {"reference": reference, "quote": quote, "marks": [], "mentions": 0}
 
 
@@ -77,7 +75,13 @@ def _numbers(reference: str) -> list[int]:
 
 
 def _looked_up(citation: Row, row: Row) -> Row:
-    """Return a citation with the `document`, `contexts`, `exists` and `quote_found` of `find_cited`."""
+    """Return a citation with four facts; a number is that of a context, as entries have their own references.
+
+    contexts: indices of the contexts that it names; of those, the contexts with its quote, if there are any.
+    document: that of the first of these contexts, or else the named document.
+    exists: True if it names a known document or only existing contexts, or has only a quote.
+    quote_found: True if a context has its quote; None without a quote, or without text to search.
+    """
     context_documents = [context["document"] or "" for context in row["contexts"]]
     texts = [context["text"] for context in row["contexts"]]
     reference, quote = citation["reference"], citation["quote"]
@@ -93,6 +97,7 @@ def _looked_up(citation: Row, row: Row) -> Row:
         known_names = [name for name in annotated_documents if references.is_same_path(reference, name)]
         is_cited = [references.is_same_path(reference, name) for name in context_documents]
         contexts = [index for index, is_match in enumerate(is_cited) if is_match]
+        # the full name from the annotation, where the citation may shorten the path
         named_document = known_names[0] if known_names else reference
         exists = bool(contexts or known_names)
     quote_found = None
@@ -119,14 +124,16 @@ def find_citation_support(rows: list[Row], setup: Setup) -> list[list[Row]]:
         for cited, statements in assigned:
             contexts = [row["contexts"][index] for index in cited["contexts"]]
             texts += [by_contexts(statement["claim"], row, contexts) for statement in statements]
-    # without models, which have split the answers and decided the statements before
+    # the models have split and decided the statements by all contexts; without their cost, local scores now
+    # compare each statement with the contexts of its citation
     local_setup = replace(setup, verifier=None, splitter=None, undecided="similarity")
     # a statement may have figures of several citations, so that a single citation lacks some of them
-    verified = iter(verify(texts, local_setup, compare_figures=False))  # in the order of the texts
-    return [
-        [_support(cited, statements, [*islice(verified, len(statements))]) for cited, statements in assigned]
-        for assigned in assigned_of_rows
-    ]
+    verified = iter(verify(texts, local_setup, compare_figures=False))
+    supports_of_rows = []
+    for assigned in assigned_of_rows:  # in the order of `texts`, of which each citation takes its own
+        supports = [_support(cited, own, [*islice(verified, len(own))]) for cited, own in assigned]
+        supports_of_rows.append(supports)
+    return supports_of_rows
 
 
 def _assigned(row: Row) -> list[tuple[Row, list[Row]]]:
@@ -136,18 +143,20 @@ def _assigned(row: Row) -> list[tuple[Row, list[Row]]]:
     is red. It is new [2]." the first two statements belong to [1]. A citation without marks has them all.
     """
     sentences = split_claims(row["answer"], row["language"])
-    claims = []
+    with_sentence_marks = []  # the statements as claims, each with the references of its sentence
     for statement in row["statements"]:
         start = statement["start"]
         around = (sentence.references for sentence in sentences if sentence.start <= start < sentence.end)
-        claims.append(Claim(statement["text"], start, statement["end"], references=next(around, ())))
-    # the marks after a claim replace the references of its sentence
-    marks_of_claims = [{*_marks(claim)} for claim in with_references(claims, row["answer"])]
-    marked = [*zip(row["statements"], marks_of_claims, strict=True)]
+        claim = Claim(statement["text"], start, statement["end"], references=next(around, ()))
+        with_sentence_marks.append(claim)
+    claims = with_references(with_sentence_marks, row["answer"])  # replaced by own marks, if any
+    marks_of_statements = [{*_marks(claim)} for claim in claims]
     assigned = []
     for cited in row["cited"]:
-        own_marks = {*cited["marks"]}  # such as {"[1]"}
-        statements = [statement for statement, marks in marked if not own_marks or marks & own_marks]
+        statements = row["statements"]
+        if cited["marks"]:
+            marked = zip(statements, marks_of_statements, strict=True)
+            statements = [statement for statement, marks in marked if marks & {*cited["marks"]}]
         assigned.append((cited, statements))
     return assigned
 
@@ -155,19 +164,20 @@ def _assigned(row: Row) -> list[tuple[Row, list[Row]]]:
 def _support(cited: Row, statements: list[Row], verified_alone: list[list[Row] | None]) -> Row:
     """Return the best score of a citation, such as {"score": 0.9, "proves": [0, 2], "decided_by": "rules"}.
 
-    The statements are verified against all contexts. `verified_alone` has for each statement a list of its
-    verification against the contexts of the citation alone; None if these have no text.
+    The statements are verified against all contexts, and `verified_alone` against those of the citation, with
+    one element for each statement; None if these contexts have no text. A citation of context 1 gets
+        for a statement that context 1 supports, or that a step rejected for all contexts, this verdict;
+        for a statement that context 2 supports, or that only a score rejected, the score by context 1.
     """
     if not cited["exists"] or cited["quote_found"] is False:
         return {"score": 0.0, "proves": [], "decided_by": RULES}
     support: Row = {"score": None, "proves": [], "decided_by": None}
     for statement, verified in zip(statements, verified_alone, strict=True):
-        if statement["verdict"] == "undecided" or not verified:
+        if statement["verdict"] == "undecided" or verified is None:
             continue
         is_supported = statement["verdict"] == "supported"
         has_cited_evidence = is_supported and statement["context"] in cited["contexts"]
         is_rejected_by_step = not is_supported and statement["decided_by"] not in SCORES_DECIDE
-        # then the verdict by all contexts holds for the citation; else its own contexts are scored
         is_decided = has_cited_evidence or is_rejected_by_step
         decision = statement if is_decided else verified[0]  # a statement is a single claim
         if is_supported and decision["verdict"] == "supported":

@@ -1,7 +1,7 @@
 """Metrics of grounding: verified statements, their support by contexts, and contradictions with contexts."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -97,21 +97,27 @@ def _by_text(text: str, row: Row, source: str) -> Statement:
 
 
 def _true_claims(row: Row) -> list[str]:
+    """Return the texts of the true claims, or else the reference as the only text."""
     claims = row["true_claims"]
     return [row["reference"] or ""] if claims is None else [claim["claim"] for claim in claims]
 
 
 def _find_claims(rows: list[Row], row_texts: list[list[Statement | None]], setup: Setup) -> list[Verified]:
-    """Verify the texts of each row: its true claims, or else its reference, whose statements are claims."""
-    verified = iter(verify([*chain(*row_texts)], setup))  # the statements of each text
+    """Verify the texts of each row (`_true_claims`), and return a claim for each text or statement.
+
+    Two true claims are two claims, also if the first is split into two statements. A row without true claims
+    has a single text, its reference; each of its statements is a claim.
+    """
+    verified = iter(verify([*chain(*row_texts)], setup))
     claims_of_rows: list[Verified] = []
     for row, texts in zip(rows, row_texts, strict=True):
         # such as [[first, second], [third]] for two true claims, [[first, second, third]] for a reference
         statements_of_texts = [statements or [] for statements in islice(verified, len(texts))]
-        if texts and not any(statements_of_texts):  # the texts have no statements
+        if texts and not any(statements_of_texts):
             claims_of_rows.append(None)
         elif row["true_claims"] is None:
-            claims_of_rows.append([_as_one([statement]) for statement in statements_of_texts[0]])
+            (statements,) = statements_of_texts
+            claims_of_rows.append([_as_one([statement]) for statement in statements])
         else:  # an empty list of true claims stays empty
             claims_of_rows.append([*map(_as_one, statements_of_texts)])
     return claims_of_rows
@@ -134,41 +140,49 @@ def verify(
 
     The steps of verification decide first, the verifier among them. Scores decide the rest, unless there is
     a verifier or `setup.undecided` is unknown. With `compare_figures` a score never supports a statement
-    whose figures or negations differ from its evidence. Failures of the splitter go to `setup.unsplit`.
+    whose figures or negations differ from its evidence.
     """
-    resources, settings = setup.resources, setup.resources.settings
     with_words = (text for text in texts if text and text.text.strip() and "".join(text.passages).strip())
     text_by_id = {text.statement_id: text for text in with_words}  # equal texts are verified once
+    claims = _decided_claims(text_by_id, setup)
+    questions = (text_by_id[statement_id].question for statement_id in claims["pair_id"])
+    vectors = TextVectors([*claims["claim"], *questions], setup.resources.embedder)
+    statements_by_id: dict[str, list[Row]] = {}
+    for claim in claims.iter_rows(named=True):
+        origin = text_by_id[claim["pair_id"]]
+        claim["relevance"] = vectors.cosines(claim["claim"], [origin.question])[0]
+        scored = _scored(claim, origin, setup, compare_figures)
+        statements_by_id.setdefault(origin.statement_id, []).append(scored)
+    return [None if text is None else statements_by_id.get(text.statement_id) for text in texts]
+
+
+def _decided_claims(text_by_id: Mapping[str, Statement], setup: Setup) -> pl.DataFrame:
+    """Return the claims of texts with their verdicts and names of `Verified`; `pair_id` is the text's id.
+
+    If the splitter fails, the rules split the text. With the setting `split_claims` at model it has no claims
+    instead, and the reason is in `setup.unsplit`.
+    """
+    resources, settings = setup.resources, setup.resources.settings
     models = (resources.embedder, resources.entailment, setup.verifier, setup.splitter)
     verification_models = verification.VerificationModels(settings.verification, *models, settings.llm)
     # other metrics measure if the answer is to the question
     verified = verification.verify([*text_by_id.values()], verification_models, must_answer=False)
-    # with "auto", the claims of the rules count where the model failed to split
-    failures = verified.failures if settings.verification.split_claims == "model" else {}
-    for statement_id, reason in failures.items():
-        unsplit = text_by_id[statement_id]
-        setup.unsplit[unsplit.question, unsplit.text] = reason
-    split_texts = {key: text for key, text in text_by_id.items() if key not in failures}
-    claims = verified.claims_with_verdicts().filter(pl.col("pair_id").is_in([*split_texts]))
-    claims = claims.with_columns(  # with the names of `Verified`
+    claims = verified.claims_with_verdicts()
+    if settings.verification.split_claims == "model":
+        for statement_id, reason in verified.failures.items():
+            unsplit = text_by_id[statement_id]
+            setup.unsplit[unsplit.question, unsplit.text] = reason
+        claims = claims.filter(~pl.col("pair_id").is_in([*verified.failures]))
+    return claims.with_columns(
         claim=pl.coalesce("self_contained", "text"), context="evidence_passage", quote="evidence_quote"
     )
-    questions = [text.question for text in split_texts.values()]
-    vectors = TextVectors([*claims["claim"], *questions], resources.embedder)
-    statements_by_id: dict[str, list[Row]] = {}
-    for claim in claims.iter_rows(named=True):
-        statement_id = claim["pair_id"]
-        origin = split_texts[statement_id]
-        claim["relevance"] = vectors.cosines(claim["claim"], [origin.question])[0]
-        statements_by_id.setdefault(statement_id, []).append(_scored(claim, origin, setup, compare_figures))
-    return [None if text is None else statements_by_id.get(text.statement_id) for text in texts]
 
 
 def _scored(claim: Row, origin: Statement, setup: Setup, compare_figures: bool) -> Row:
     """Return a claim with its scores, and with the verdict of its score if the steps did not decide it.
 
-    `origin` is the text of the claim with its contexts. If a step or a difference of words decides, the score
-    is 1 for a supported claim, else 0.
+    `origin` is the text of the claim with its contexts. If a step decided, or a difference of words overruled
+    the score, the scores become 1 for a supported claim, else 0.
     """
     claim_reading = read(claim["claim"], origin.language)
     evidence = read(claim["quote"] or "", origin.language)  # the best sentence for the claim
@@ -182,10 +196,11 @@ def _scored(claim: Row, origin: Statement, setup: Setup, compare_figures: bool) 
     if claim["verdict"] == "failed":  # the claim could not be checked, for example without evidence
         decision["verdict"] = "undecided"
     elif claim["verdict"] == "undecided" and may_score_decide:
-        is_compared = scores.is_enough and compare_figures
+        is_compared = scores.reaches_threshold and compare_figures
         difference = _difference(claim, claim_reading, evidence, second) if is_compared else None
         decision = _decision_by_score(scores, difference)
-    if decision["verdict"] != "undecided" and decision["decided_by"] not in SCORES_DECIDE:
+    is_decided = decision["verdict"] != "undecided"
+    if is_decided and decision["decided_by"] not in SCORES_DECIDE:
         score = float(decision["verdict"] == "supported")
         scores = scores._replace(scored_by=decision["decided_by"], score=score, pair_score=score)
     columns: Row = {"score": scores.score, "pair_score": scores.pair_score, "scored_by": scores.scored_by}
@@ -193,12 +208,12 @@ def _scored(claim: Row, origin: Statement, setup: Setup, compare_figures: bool) 
 
 
 class _Scores(NamedTuple):
-    """Scores of a claim by its best context and best pair of contexts; `is_enough` if `score` supports it."""
+    """Scores of a claim by its best context and pair of contexts, and if `score` reaches its threshold."""
 
     scored_by: str
     score: float
     pair_score: float
-    is_enough: bool
+    reaches_threshold: bool
 
 
 def _decision_by_score(scores: _Scores, difference: str | None) -> Row:
@@ -206,7 +221,7 @@ def _decision_by_score(scores: _Scores, difference: str | None) -> Row:
     if difference is not None:
         verdict = "contradicted" if difference == _OPPOSITE else "unsupported"
         return {"verdict": verdict, "decided_by": QUOTATION, "reason": difference}
-    verdict = "supported" if scores.is_enough else "unsupported"
+    verdict = "supported" if scores.reaches_threshold else "unsupported"
     return {"verdict": verdict, "decided_by": scores.scored_by, "reason": None}
 
 
@@ -218,14 +233,14 @@ def _scores(claim: Row, claim_reading: Reading, evidence: Reading, second: Readi
     """
     if setup.resources.entailment is not None:
         score = claim["entailment"] or 0.0
-        return _Scores(ENTAILMENT, score, pair_score=score, is_enough=score >= ENTAILED)
+        return _Scores(ENTAILMENT, score, pair_score=score, reaches_threshold=score >= ENTAILED)
     cosine = min(1.0, max(0.0, claim["similarity"] or 0.0))
     score = (cosine + (claim["token_recall"] or 0.0)) / 2  # token_recall is of `evidence`
     recall_of_pair = recall(claim_reading.stem_set, evidence.stem_set | second.stem_set) or 0.0
     pair_score = max(score, (cosine + recall_of_pair) / 2)
     similarity_pass = setup.resources.settings.verification.similarity_pass
-    is_enough = cosine >= similarity_pass if claim["fragment"] else score >= LIKE_ENOUGH
-    return _Scores(SIMILARITY, score, pair_score, is_enough)
+    is_like_enough = cosine >= similarity_pass if claim["fragment"] else score >= LIKE_ENOUGH
+    return _Scores(SIMILARITY, score, pair_score, is_like_enough)
 
 
 def _difference(claim: Row, claim_reading: Reading, evidence: Reading, second: Reading) -> str | None:
