@@ -51,10 +51,8 @@ _VERDICTS = {
 def language_model(model: AnyModel | None) -> LanguageModel | None:
     """Return the language model for a name, function or model; None stays None.
 
-    Raises:
-        InputError: the argument is of another kind, or the settings switch the verifier off.
-        SettingsError: the model's settings are invalid.
-        KeyRejectedError: its API key is missing.
+    Raises `InputError` for another kind of argument or a verifier that is switched off, `SettingsError` for
+    invalid settings, and `KeyRejectedError` without an API key.
     """
     if model is None or hasattr(model, "complete"):
         return model  # type: ignore[return-value]
@@ -178,13 +176,13 @@ def verify(
 
 
 @functools.cache
-def _resources() -> Resources:
-    return Resources(running.with_claims_split_by_rules(Settings()))
+def _settings() -> Settings:
+    return running.with_claims_split_by_rules(Settings())
 
 
 def _verified(statement: verification.Statement, model: LanguageModel | None) -> Verification:
     """Verify an answer as the only pair of a batch: a refusal as a whole, another answer by its claims."""
-    settings = _resources().settings
+    settings = _settings()
     pairs = verification.statement_pairs([statement])
     is_refused = is_refusal(statement.text)
     if is_refused:

@@ -37,11 +37,7 @@ class LabelledRows:
 
 
 def read_all_rows(path: Path) -> LabelledFile:
-    """Read a labelled file, and refuse unusable rows.
-
-    Raises:
-        InputError: the file or a row of it cannot be used.
-    """
+    """Read a labelled file; raises `InputError` if the file or a row of it cannot be used."""
     read = read_file(path, Item)
     if not read.left_out.is_empty():
         row = read.left_out.row(0, named=True)

@@ -30,8 +30,7 @@ _GROUPS = {"verification": VerificationSettings.deciding(), "judging": JudgingSe
 def read_changes(texts: list[str]) -> dict[str, dict[str, Any]]:
     """Read `GROUP.NAME=VALUE` texts into groups, such as {"verification": {"similarity_pass": 0.8}}.
 
-    Raises:
-        InputError: a setting needs scores or replies that are not stored.
+    Raises `InputError` for a setting that needs scores or replies that are not stored.
     """
     deciding = {f"{group}.{name}" for group, names in _GROUPS.items() for name in names}
     for name in (text.partition("=")[0].strip() for text in texts):

@@ -49,8 +49,8 @@ def corpus_sensor(
 ) -> dg.SensorResult | dg.SkipReason:
     """Scan the corpus, and request a single run for each new version of a batch.
 
-    A tick finds a changed version, and it waits in the cursor. If the next tick finds the same version, its
-    files are complete: it is requested and reported. A reported version is not changed any more.
+    A changed version waits in the cursor. If the next tick finds it again, its files are complete: its run is
+    requested, and it is reported, so that later ticks find the batch unchanged.
     """
     instance, layout = context.instance, resources.layout
     try:
@@ -63,9 +63,8 @@ def corpus_sensor(
         return dg.SkipReason(f"no usable batch, so nothing is withdrawn or removed: {'; '.join(problems)}")
     listed = {*batches.names, *batches.refused}
     withdraw_missing(layout, resources.settings.corpus, listed)
-    tombstones = withdrawn_batches(layout)
-    removed = {name for name, tombstone in tombstones.items() if tombstone.reason == "batch_gone"}
-    gone = removed - listed  # a batch that was removed and is back keeps its tombstone until it is rebuilt
+    tombstones = withdrawn_batches(layout)  # also of batches that are back, until they are rebuilt
+    gone = {name for name, tombstone in tombstones.items() if tombstone.reason == "batch_gone"} - listed
 
     # request runs of the changed versions, and report them and the removal of batches
     reports = last_reports(instance)
@@ -171,8 +170,7 @@ def _deletable(instance: dg.DagsterInstance, layout: Layout, unlisted: Set[str],
     if any(backfill.status.value in UNENDED_BACKFILLS for backfill in instance.get_backfills()):
         return []  # it may still start a run of any partition
     running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED))}
-    # the stage that reads a batch writes its origin
-    never_read = {name for name in unlisted if not layout.origin(name).is_file()}
+    never_read = {name for name in unlisted if not layout.origin(name).is_file()}  # reading records it
     return sorted((never_read | (unlisted & gone)) - running)
 
 

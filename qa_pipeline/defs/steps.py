@@ -138,9 +138,8 @@ def stage_span(settings: Settings, batch: str, stage: str) -> AbstractContextMan
     try:
         from opentelemetry import trace
     except ImportError:
-        raise SettingsError(
-            "monitoring.spans needs the otel extra: pip install 'qa-pipeline[otel]'"
-        ) from None
+        problem = "monitoring.spans needs the otel extra: pip install 'qa-pipeline[otel]'"
+        raise SettingsError(problem) from None
     attributes = {"qa_pipeline.batch": batch, "qa_pipeline.stage": stage}
     return trace.get_tracer("qa_pipeline").start_as_current_span(f"stage {stage}", attributes=attributes)
 

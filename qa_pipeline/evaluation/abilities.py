@@ -125,9 +125,7 @@ def _folded(text: str) -> str:
 def workspace_source(out: Path) -> Source:
     """Return the training examples of all batches of an output folder, and their chunks.
 
-    Raises:
-        InputError: the folder has no training examples.
-        TableError: a table is missing or cannot be read.
+    Raises `InputError` without training examples, or a `TableError`.
     """
     layout = Layout(out)
     pairs: list[ProvedPair] = []
@@ -173,11 +171,7 @@ def build_suite(source: Source, most_pairs: int) -> list[Row]:
 
 
 def suite_as_json_lines(out: Path, most_pairs: int) -> bytes:
-    """Return the suite of an output folder as JSON lines.
-
-    Raises:
-        InputError: the folder has no training examples, or they give no row.
-    """
+    """Return the suite of an output folder as JSON lines; raises `InputError` without rows."""
     rows = build_suite(workspace_source(out), most_pairs)
     if not rows:
         raise InputError(f"the training examples of {out} yield no row of a suite; they need more passages")
@@ -245,10 +239,7 @@ def _counterfactual_rows(source: Source, pair: ProvedPair) -> list[Row]:
 
 
 def _denials(pair: ProvedPair) -> Iterator[Row]:
-    """Yield sentences of the quotes, and each with a number of the answer changed.
-
-    An example is {"true": "Wait 14 days.", "false": "Wait 17 days."}.
-    """
+    """Yield quoted sentences with a false number: {"true": "Wait 14 days.", "false": "Wait 17 days."}."""
     # a number of the question is not asked for
     only_in_answer = {*_NUMBER.findall(pair.answer)} - {*_NUMBER.findall(pair.question)}
     for proof in pair.proofs:

@@ -301,10 +301,8 @@ def is_unanswerable(answer: object) -> bool:
 def read_rag_rows(paths: Sequence[Path]) -> Labelled:
     """Read answered questions (`RAG_ROWS`) of files, folders and releases.
 
-    The contexts of released rows are the quotes of their evidence.
-
-    Raises:
-        InputError: a file cannot be read as a whole or has no usable row, or two files use an id.
+    The contexts of released rows are the quotes of their evidence. Raises `InputError` if a file cannot be
+    read as a whole or has no usable row, or two files use an id.
     """
     files = labelled_files([file for path in paths for file in _release_files(path)])
     read = [read_file(file, RagRow) for file in files]

@@ -27,7 +27,8 @@ def compare_paired(
 ) -> Document:
     """Compare two runs over one data set row by row.
 
-    The p values of the `critical` metrics are adjusted as a family of their own.
+    The p values of the `critical` metrics are adjusted as a family of their own. Raises `InputError` if the
+    data sets differ, they share no row, or no metric can be compared.
 
     Returns:
         paired: True.
@@ -44,9 +45,6 @@ def compare_paired(
             better: True or False if p_holm is below 0.05, else None,
             rows, groups, lost, found: rows and documents compared, and rows known in a single run,
             direction, decided_by: facts of the metric in current.
-
-    Raises:
-        InputError: the data sets differ, they share no row, or no metric can be compared.
     """
     if baseline.dataset_sha256 != current.dataset_sha256:
         raise InputError(
@@ -94,14 +92,11 @@ def compare_paired(
 
 
 def compare_unpaired(baseline: StoredReport, current: StoredReport) -> Document:
-    """Compare two runs over different rows as independent samples.
+    """Compare two runs over different rows as independent samples; `InputError` without common metrics.
 
     Returns:
         The fields of `compare_paired` without groups, lost and found. `rows` are counted for each run. `low`,
         `high` and `p` are of Welch's t test, and `mann_whitney_p` is added.
-
-    Raises:
-        InputError: no metric can be compared.
     """
     names, excluded = _comparable(baseline, current)
     metrics = {}

@@ -123,10 +123,8 @@ def read_golden(path: Path) -> GoldenSet:
 
     `criteria` maps metrics to bounds (`{"faithfulness": 0.95, "fabricated_citations": 0}`). `must_refuse`
     requires a score of 1 of `refusal_correct`, as does the ground truth UNANSWERABLE. A row with another
-    ground truth and no criteria must be answered.
-
-    Raises:
-        InputError: the file or a row of it cannot be used, or rows name different sets or versions.
+    ground truth and no criteria must be answered. Raises `InputError` if the file or a row of it cannot be
+    used, or rows name different sets or versions.
     """
     read = read_file(path, GoldenRow)
     if read.left_out.height:

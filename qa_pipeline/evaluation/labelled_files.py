@@ -107,11 +107,7 @@ class Labelled:
 
 
 def labelled_files(paths: Sequence[Path]) -> list[Path]:
-    """Return the named files, and the files in named folders, by name.
-
-    Raises:
-        InputError: a path does not exist, or a folder has no labelled files.
-    """
+    """Return named files, and those of named folders by name; raises `InputError` for a missing file."""
     files: list[Path] = []
     for path in paths:
         if not path.exists():
@@ -120,9 +116,8 @@ def labelled_files(paths: Sequence[Path]) -> list[Path]:
         if path.is_dir():
             found = sorted(file for file in path.iterdir() if file.suffix.lower() in SUFFIXES)
         if not found:
-            raise InputError(
-                f"{path} contains no {', '.join(SUFFIXES)} file; name a folder of labelled files"
-            )
+            formats = ", ".join(SUFFIXES)
+            raise InputError(f"{path} contains no {formats} file; name a folder of labelled files")
         files += found
     return list(dict.fromkeys(files))
 

@@ -47,13 +47,10 @@ class Rating(LabelledRow):
 
 
 def read_ratings(paths: Sequence[Path]) -> Labelled:
-    """Read ratings of files and folders (`RATINGS`).
+    """Read ratings of files and folders (`RATINGS`); raises `InputError` without a usable rating.
 
     The field `id` of a file becomes the column `item`; the column `id` is the index of the row in its file.
     Only the first rating of an item by an annotator counts; others are left out as `repeated_rating`.
-
-    Raises:
-        InputError: a file cannot be read as a whole, or there is no usable rating.
     """
     files = [read_file(path, Rating) for path in labelled_files(paths)]
     rows = pl.concat([file.items for file in files])

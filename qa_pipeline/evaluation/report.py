@@ -57,11 +57,7 @@ class About:
 
 
 def dataset_name(rows: pl.DataFrame, name: str | None = None) -> str:
-    """Return the name of a data set on one line; the default is the first names in the rows.
-
-    Raises:
-        InputError: the name is blank.
-    """
+    """Return the name on one line, by default the first names in the rows; `InputError` if it is blank."""
     if name is not None:
         if not (line := shorten(name, _LONGEST_NAME)):
             raise InputError("the name of the data set is blank; give a name, or leave it out")
@@ -127,14 +123,11 @@ def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, metric: str, direct
 
 
 def cautions(document: Document) -> list[str]:
-    """Return cautions about the figures, the most important first.
-
-    Likeness is cosines and shared words. A metric rests on it if it made most decisions, and is undecided
-    also if it made any decision without a model.
-    """
+    """Return cautions about the figures, the most important first."""
     notes, metrics = [], document["metrics"]
     deciders = {name: metric["decided_by"] for name, metric in metrics.items()}  # decisions by decider
     if any(deciders.values()) and not any(map(has_model, deciders.values())):
+        # without a model, a single decision by likeness leaves a metric undecided
         doubtful = [
             name for name, steps in deciders.items() if metrics[name]["known"] and is_undecided(steps)
         ]
@@ -196,11 +189,10 @@ def _why_unknown(metric: Document) -> str:
     for reason, count in zip(why, missing.values(), strict=True):
         if count == unknown:
             return reason
-    lacking_nothing_at_least = unknown - sum(missing.values())
-    if lacking_nothing_at_least > 0:
-        why.append(
-            f"{plural(lacking_nothing_at_least, 'row')} with an undecided statement or passage, or nothing to count"
-        )
+    complete_at_least = unknown - sum(missing.values())
+    if complete_at_least > 0:
+        cause = "an undecided statement or passage, or nothing to count"
+        why.append(f"{plural(complete_at_least, 'row')} with {cause}")
     return "; ".join(why)
 
 

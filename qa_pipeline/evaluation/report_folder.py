@@ -52,9 +52,8 @@ def dataset_sha256(rows: pl.DataFrame) -> str:
 def new_report(target: Path, *, replace: bool = False) -> Iterator[Path]:
     """Yield a new folder that is renamed to `target` at the end of the block, or deleted if it fails.
 
-    Raises:
-        InputError: `target` is not empty and not a report, or is a report and `replace` is False.
-        StorageError: it cannot be written; an earlier report is unchanged.
+    Raises `InputError` for a target with other content, or with a report unless `replace`; and a
+    `StorageError`, which leaves an earlier report unchanged.
     """
     prepare_folder(target.parent)
     _check_target(target, replace=replace)
@@ -92,9 +91,7 @@ def _check_target(target: Path, *, replace: bool) -> None:
 def write_report(folder: Path, metrics: Sequence[Metric], counts: Counts, about: About) -> Document:
     """Write the report of a folder that `evaluate_into` filled, and return the content of `report.json`.
 
-    Raises:
-        InputError: a value is outside the range of its metric.
-        StorageError: a file cannot be written.
+    Raises `InputError` for a value outside the range of its metric, or a `StorageError`.
     """
     rows, statements = (pl.read_parquet(folder / f"{name}.parquet") for name in ("rows", "statements"))
     document = report_document(rows, statements, metrics, counts, about)
@@ -148,9 +145,8 @@ class StoredReport:
 def read_report(folder: Path) -> StoredReport:
     """Read a report folder; scores that are not finite are unknown.
 
-    Raises:
-        InputError: a file is missing, damaged or of another format, an id is missing or repeated, a metric
-            has no column, or a score is outside its range.
+    Raises `InputError` if a file is missing, damaged or of another format, an id is missing or repeated, a
+    metric has no column, or a score is outside its range.
     """
     try:
         document = _StoredDocument.model_validate_json(_content(folder / REPORT))

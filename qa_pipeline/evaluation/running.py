@@ -56,10 +56,7 @@ class Counts:
     retrieved_plus_relevant: Counter[int] = field(default_factory=Counter)
 
     def add(self, metric: Metric, rows: Sequence[Row], values: pl.Series) -> None:
-        """Count a block of rows of a metric: the inputs that they lack, and the deciders of known values.
-
-        In `missing` and `deciders`, {"reference": 3} and {"llm": 5, "quotation": 9} are added, for example.
-        """
+        """Count in a block of rows the inputs that rows lack, and the deciders (such as "llm") of values."""
         missing = self.missing.setdefault(metric.name, Counter())
         deciders = self.decided_by.setdefault(metric.name, Counter())
         for row, value in zip(rows, values, strict=True):
@@ -100,9 +97,7 @@ def evaluate_into(
 ) -> Counts:
     """Evaluate rows (`RAG_ROWS`) in blocks, and write `rows.parquet` and `statements.parquet` to a folder.
 
-    Raises:
-        PermanentModelError: a model refuses all further requests.
-        StorageError: a file cannot be written.
+    Raises `PermanentModelError` if a model refuses all further requests, or a `StorageError`.
     """
     counts = Counts()
     # empty at first, so that a file without rows has all columns
@@ -144,9 +139,6 @@ def reproducibility_shares(rows: pl.DataFrame, metrics: Sequence[Metric], setup:
     identity: the rows are read again as rows of a file.
     composition: every other row is evaluated apart from the rest.
     naturality: each row is verified alone and before all metrics, not in a block and on demand.
-
-    Raises:
-        PermanentModelError: a model refuses all further requests.
     """
     rows = rows.head(LAW_ROWS)
     outcomes = _outcomes(rows, metrics, setup)
@@ -172,7 +164,6 @@ def reproducibility_shares(rows: pl.DataFrame, metrics: Sequence[Metric], setup:
 
 
 def _outcomes(rows: pl.DataFrame, metrics: Sequence[Metric], setup: Setup) -> list[tuple[object, ...]]:
-    """Evaluate rows, and return their outcomes (`_with_verdicts`)."""
     return _with_verdicts(*evaluate(rows, metrics, setup), setup)
 
 

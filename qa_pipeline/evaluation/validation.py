@@ -52,10 +52,7 @@ def measure_validation(
     """Measure hallucinations and tokens with and without validation, and the accuracy of each step.
 
     An answer (`labelled_files.ITEMS`) passes if all its claims are supported and the judge, if any, accepts
-    it. The judge is asked about every answer.
-
-    Raises:
-        PermanentModelError: a model refuses all further requests.
+    it. The judge is asked about every answer. Raises `PermanentModelError` if a model refuses all requests.
     """
     counted_verifier, counted_judge = (
         None if model is None else CountedModel(model, resources.counter) for model in (verifier, judge)

@@ -170,10 +170,7 @@ class Settings(BaseSettings):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Fill in the defaults of `llm.profile`, then of `profile`, where the unvalidated values lack them.
-
-        If the user names an embedding model, its revision is not filled in from the profile `hosted`.
-        """
+        """Fill in the defaults of `llm.profile`, then of `profile`, where values (not yet valid) lack them."""
         llm = values.get("llm")  # a mapping, or a validated LLMSettings from a caller
         with_server(llm, LLMSettings.model_fields)  # refuses an unknown provider
         model_profile = llm.get("profile") if isinstance(llm, dict) else getattr(llm, "profile", None)
@@ -184,6 +181,7 @@ class Settings(BaseSettings):
             chosen = filled.get(group, {})
             if not isinstance(chosen, dict):  # such as a validated group
                 continue
+            # an embedding model that the user names does not have the revision of the profile's model
             has_own_model = "revision" in group_defaults and "model" in chosen
             if not has_own_model:
                 filled[group] = {**group_defaults, **chosen}

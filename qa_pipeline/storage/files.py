@@ -68,13 +68,10 @@ def prepare_folder(folder: Path) -> None:
 
 
 def _refuses_overwriting(store: ObjectStore, name: str) -> bool:
-    """Return True if a store refuses to write a new file over an existing file; `name` is deleted again.
-
-    A StorageError is raised if a request is refused, also listing, which readers need.
-    """
+    """Return True if a store refuses to write a new file over an existing file; `name` is deleted again."""
     store.put_if(name, b"", version=None)  # None: only if the file does not exist
     try:
-        store.ls(name.rpartition("/")[0])
+        store.ls(name.rpartition("/")[0])  # raises an error without the right to list, which readers need
         store.put_if(name, b"again", version=None)
     except ChangedMeanwhileError:
         return True

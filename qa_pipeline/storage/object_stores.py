@@ -155,17 +155,14 @@ def store_of(path: Path) -> tuple[ObjectStore, str] | None:
 
 
 def _code_and_status(error: BaseException) -> tuple[str, int | None]:
-    """Return the error code and HTTP status of a response; without a code, the class of the error.
-
-    S3 gives ("NoSuchKey", 404), Azure ("ResourceNotFoundError", 404) and Google ("HttpError", 404).
-    """
+    """Return the error code of a response, or else the class of the error, and the HTTP status."""
     cause: BaseException | None = error
     while cause is not None:
         response = getattr(cause, "response", None)
-        if isinstance(response, Mapping):  # of botocore
+        if isinstance(response, Mapping):  # of S3, such as ("NoSuchKey", 404)
             status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
             return str(response.get("Error", {}).get("Code")), status
-        # Azure has the status in `status_code`, Google in `code`
+        # of Azure or Google, such as ("HttpError", 404)
         status = getattr(cause, "status_code", None) or getattr(cause, "code", None)
         if isinstance(status, int | str) and str(status).isdecimal():
             return type(cause).__name__, int(status)

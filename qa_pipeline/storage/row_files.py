@@ -133,9 +133,8 @@ def _read_bytes(path: Path, limits: Limits) -> bytes:
             raise InputError(f"{path} is larger than {limits.max_bytes} bytes; split it")
         return path.read_bytes()
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be read: {error.strerror or error}; check path and rights"
-        ) from error
+        problem = error.strerror or error
+        raise InputError(f"{path} cannot be read: {problem}; check path and rights") from error
 
 
 def _decode(path: Path, content: bytes) -> str:

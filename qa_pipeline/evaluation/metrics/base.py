@@ -160,11 +160,8 @@ def signal(*needs: str, decided_by: str | None = None, judged: bool = False) -> 
 def add_signals(rows: Sequence[Row], names: Iterable[str], setup: Setup) -> None:
     """Add the named signals to rows, with the signals they need; existing values are kept.
 
-    A signal with a single decider has a second field, NAME_by.
-
-    Raises:
-        PermanentModelError: a model refuses all further requests.
-        SettingsError: a model cannot be used.
+    A signal with a single decider has a second field, NAME_by. Raises `PermanentModelError` if a model
+    refuses all further requests, and `SettingsError` if it cannot be used.
     """
     for name in names:
         new = [row for row in rows if name not in row]

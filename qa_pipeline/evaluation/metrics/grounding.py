@@ -103,11 +103,7 @@ def _true_claims(row: Row) -> list[str]:
 
 
 def _find_claims(rows: list[Row], row_texts: list[list[Statement | None]], setup: Setup) -> list[Verified]:
-    """Verify the texts of each row (`_true_claims`), and return a claim for each text or statement.
-
-    Two true claims are two claims, also if the first is split into two statements. A row without true claims
-    has a single text, its reference; each of its statements is a claim.
-    """
+    """Verify the texts of rows (`_true_claims`); a claim is a true claim, or a statement of the reference."""
     verified = iter(verify([*chain(*row_texts)], setup))
     claims_of_rows: list[Verified] = []
     for row, texts in zip(rows, row_texts, strict=True):
@@ -116,7 +112,7 @@ def _find_claims(rows: list[Row], row_texts: list[list[Statement | None]], setup
         if texts and not any(statements_of_texts):
             claims_of_rows.append(None)
         elif row["true_claims"] is None:
-            (statements,) = statements_of_texts
+            (statements,) = statements_of_texts  # of the reference, the only text
             claims_of_rows.append([_as_one([statement]) for statement in statements])
         else:  # an empty list of true claims stays empty
             claims_of_rows.append([*map(_as_one, statements_of_texts)])

@@ -24,10 +24,8 @@ SUMMARY = (
 def chosen_metrics(names: Sequence[str]) -> list[Metric]:
     """Return the named metrics in the order of the registry, or all metrics without names.
 
-    Rankings may have any depth, as in `precision_at_3`; depths outside the registry come last.
-
-    Raises:
-        InputError: a metric does not exist.
+    Rankings may have any depth, as in `precision_at_3`; depths outside the registry come last. Raises
+    `InputError` for an unknown name.
     """
     chosen = [metric for name, metric in METRICS.items() if not names or name in names]
     unregistered = [name for name in dict.fromkeys(names) if name not in METRICS]
