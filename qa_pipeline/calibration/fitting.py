@@ -190,10 +190,10 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
     # with fewer groups a threshold cannot pass
     testable = [candidate for candidate in candidates if candidate.groups >= first_groups[0]]
     passed, passed_error = None, 1 - confidence  # the whole error, until a test passes
-    tests = ended = 0
+    tests = ended = 0  # `begun`, `running` and `ended` are numbers of sequences
     for candidate in testable:
         begun = sum(groups <= candidate.groups for groups in first_groups)
-        running = begun - ended  # sequences
+        running = begun - ended
         if running:
             tests += 1
             test_error = running * error_share

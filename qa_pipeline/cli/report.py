@@ -36,11 +36,11 @@ def show_outcomes(
     A run whose pairs wait for people has succeeded.
     """
     summary = report(layout, [outcome.batch for outcome in outcomes])
-    errors = [outcome.error for outcome in outcomes]  # without a failed batch, NO_ROWS or reasons for waiting
-    has_failed = not all(outcome.passed for outcome in outcomes)
-    is_waiting = any(error not in (None, NO_ROWS) for error in errors)
+    all_passed = all(outcome.passed for outcome in outcomes)
+    # a batch that passed has no error, NO_ROWS, or the reason why its pairs wait; so has an unchanged batch
+    is_any_waiting = any(outcome.passed and outcome.error not in (None, NO_ROWS) for outcome in outcomes)
     has_rows = _sum(summary, "examples") > 0
-    code = OK if not has_failed and (has_rows or is_waiting) else FAILED
+    code = OK if all_passed and (has_rows or is_any_waiting) else FAILED
     if as_json:
         results = [asdict(outcome) for outcome in outcomes]
         show(_document(summary, layout) | {"outcomes": results}, as_json=True)

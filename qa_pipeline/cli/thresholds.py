@@ -54,12 +54,12 @@ def calibrate(
     import polars as pl
 
     from qa_pipeline.calibration import fitting
-    from qa_pipeline.calibration import what_if as deciding
+    from qa_pipeline.calibration import what_if as redeciding
     from qa_pipeline.evaluation.labelled_files import draw, labelled_files
     from qa_pipeline.pipeline.resources import Resources
 
-    if what_if is not None:
-        counts = deciding.what_if(Layout(what_if), batch, deciding.read_changes(change or []))
+    if what_if is not None:  # only compare stored verdicts with those under other settings
+        counts = redeciding.what_if(Layout(what_if), batch, redeciding.read_changes(change or []))
         moved = counts.filter(pl.col("old").ne_missing(pl.col("new")))
         show({"set": change, "moved": moved}, as_json=as_json)
         return

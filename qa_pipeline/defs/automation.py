@@ -63,8 +63,9 @@ def corpus_sensor(
         return dg.SkipReason(f"no usable batch, so nothing is withdrawn or removed: {'; '.join(problems)}")
     listed = {*batches.names, *batches.refused}
     withdraw_missing(layout, resources.settings.corpus, listed)
-    tombstones = withdrawn_batches(layout)  # also of batches that are back, until they are rebuilt
-    gone = {name for name, tombstone in tombstones.items() if tombstone.reason == "batch_gone"} - listed
+    tombstones = withdrawn_batches(layout)
+    removed = {name for name, tombstone in tombstones.items() if tombstone.reason == "batch_gone"}
+    gone = removed - listed  # a batch that is back keeps its tombstone until it is rebuilt
 
     # request runs of the changed versions, and report them and the removal of batches
     reports = last_reports(instance)
@@ -209,10 +210,7 @@ nightly_release = dg.ScheduleDefinition(name="nightly_release", job=publish_job,
 
 @dg.op
 def purge_old_runs(context: dg.OpExecutionContext) -> None:
-    """Delete old runs whose batch was built completely later.
-
-    Other runs are kept, since they record the origin of the present tables.
-    """
+    """Delete old runs whose batch was built completely later; other runs record the origin of its tables."""
     instance = context.instance
     ended_before = dg.RunsFilter(statuses=ENDED, updated_before=datetime.now(UTC) - RETENTION)
     old_ids = set(instance.get_run_ids(ended_before))

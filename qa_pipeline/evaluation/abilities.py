@@ -98,7 +98,7 @@ class Source:
     passages: dict[str, list[Passage]]
 
     def noise(self, pairs: Sequence[ProvedPair], count: int, *, without: str = "") -> list[Passage]:
-        """Return the `count` passages most similar to pairs that answer no question and lack `without`."""
+        """Return the `count` most similar passages that answer no question and lack the text `without`."""
         language = pairs[0].language  # pairs that are joined have one language
         pair_texts = " ".join(f"{pair.question} {pair.answer}" for pair in pairs)
         stems = read(pair_texts, language).stem_set
@@ -226,7 +226,7 @@ def _counterfactual_rows(source: Source, pair: ProvedPair) -> list[Row]:
     if planted is None or len(pair.passages) != 1:
         return []
     (passage,) = pair.passages  # of all proofs, so it contains the true sentence
-    noise = source.noise([pair], CONTEXTS - 1, without=planted["false"])
+    noise = source.noise([pair], CONTEXTS - 1, without=planted["false"])  # stated only by the false passage
     if len(noise) < CONTEXTS - 1:
         return []
     # the false passage looks like a passage of another document

@@ -314,7 +314,7 @@ def _golden_checks(
     """
     failing = golden_outcomes(current, golden).filter(~pl.col("passed"))
     failed_before = pl.DataFrame(schema={"id": pl.String()})
-    if baseline is not None:
+    if baseline is not None:  # an answer that the baseline did not measure may have been right
         failed_before = golden_outcomes(baseline, golden).filter(~pl.col("passed") & pl.col("measured"))
     new = failing.join(failed_before, on="id", how="anti", maintain_order="left")
     row_count, still_failing = len(golden.criteria), failing.height - new.height

@@ -107,7 +107,7 @@ class Labelled:
 
 
 def labelled_files(paths: Sequence[Path]) -> list[Path]:
-    """Return named files, and those of named folders by name; raises `InputError` for a missing file."""
+    """Return named files, and those in named folders by name; raises `InputError` if a path has no file."""
     files: list[Path] = []
     for path in paths:
         if not path.exists():

@@ -170,7 +170,7 @@ class Settings(BaseSettings):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Fill in the defaults of `llm.profile`, then of `profile`, where values (not yet valid) lack them."""
+        """Fill in the defaults of `llm.profile`, then of `profile`, where the raw values lack a setting."""
         llm = values.get("llm")  # a mapping, or a validated LLMSettings from a caller
         with_server(llm, LLMSettings.model_fields)  # refuses an unknown provider
         model_profile = llm.get("profile") if isinstance(llm, dict) else getattr(llm, "profile", None)

@@ -162,7 +162,7 @@ def _code_and_status(error: BaseException) -> tuple[str, int | None]:
         if isinstance(response, Mapping):  # of S3, such as ("NoSuchKey", 404)
             status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
             return str(response.get("Error", {}).get("Code")), status
-        # of Azure or Google, such as ("HttpError", 404)
+        # Azure has `status_code` and Google `code`, both without an error code: ("HttpError", 404)
         status = getattr(cause, "status_code", None) or getattr(cause, "code", None)
         if isinstance(status, int | str) and str(status).isdecimal():
             return type(cause).__name__, int(status)

@@ -208,8 +208,8 @@ def judge_request(
 ) -> Request[ReplyT]:
     """Fill a prompt with the texts of a row, and with contexts or the sentences of a context.
 
-    If any text has an injection, `ask` drops the reply. Contexts are redacted as well, as in all prompts with
-    passages; sentences are not.
+    If a text has an injection, `ask` drops the reply, so sentences are not redacted. Contexts are, as in all
+    prompts with passages.
     """
     language, llm = row["language"], setup.resources.settings.llm
     prompt = load_prompt(language, name, llm)

@@ -75,7 +75,7 @@ def _numbers(reference: str) -> list[int]:
 
 
 def _looked_up(citation: Row, row: Row) -> Row:
-    """Return a citation with four facts; a number is that of a context, as entries have their own references.
+    """Return a citation with four columns; [3] is the third context, as marks of entries are resolved before.
 
     contexts: indices of the contexts that it names; of those, the contexts with its quote, if there are any.
     document: that of the first of these contexts, or else the named document.
@@ -97,7 +97,7 @@ def _looked_up(citation: Row, row: Row) -> Row:
         known_names = [name for name in annotated_documents if references.is_same_path(reference, name)]
         is_cited = [references.is_same_path(reference, name) for name in context_documents]
         contexts = [index for index, is_match in enumerate(is_cited) if is_match]
-        # the full name from the annotation, where the citation may shorten the path
+        # the annotation has the full path, which the citation may shorten
         named_document = known_names[0] if known_names else reference
         exists = bool(contexts or known_names)
     quote_found = None
@@ -124,8 +124,8 @@ def find_citation_support(rows: list[Row], setup: Setup) -> list[list[Row]]:
         for cited, statements in assigned:
             contexts = [row["contexts"][index] for index in cited["contexts"]]
             texts += [by_contexts(statement["claim"], row, contexts) for statement in statements]
-    # the models have split and decided the statements by all contexts; without their cost, local scores now
-    # compare each statement with the contexts of its citation
+    # the models have split and decided the statements by all contexts; those of a citation alone are compared
+    # only by local steps and scores
     local_setup = replace(setup, verifier=None, splitter=None, undecided="similarity")
     # a statement may have figures of several citations, so that a single citation lacks some of them
     verified = iter(verify(texts, local_setup, compare_figures=False))

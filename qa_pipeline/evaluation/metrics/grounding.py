@@ -40,7 +40,7 @@ LIKE_ENOUGH = 0.64
 """Likeness from which contexts support a statement that is not a fragment."""
 _OPPOSITE = "direction_mismatch"
 _BY_SCORES = {"decided_by": ("statements.scored_by",), "version": STATEMENTS_VERSION}
-Verified = list[Row] | None
+StatementRows = list[Row] | None
 """The statements of a text; None if it has none, or if its passages have no text.
 
 A statement has its `position`, its words in the answer (`text`, `start`, `end`) and in a self-contained form
@@ -52,14 +52,14 @@ for in a text has only `supported` (None if undecided) and `decided_by`.
 
 
 @signal("answer", "contexts", "refused")
-def find_statements(rows: list[Row], setup: Setup) -> list[Verified]:
+def find_statements(rows: list[Row], setup: Setup) -> list[StatementRows]:
     """Verify each answer against its contexts; None for a refusal or an unknown text."""
     texts = [None if row["refused"] else by_contexts(row["answer"], row, row["contexts"]) for row in rows]
     return verify(texts, setup)
 
 
 @signal("answer", "reference", "refused")
-def find_reference_statements(rows: list[Row], setup: Setup) -> list[Verified]:
+def find_reference_statements(rows: list[Row], setup: Setup) -> list[StatementRows]:
     """Look for each statement of the answer in the reference; None for a refusal."""
     texts = [None if row["refused"] else _by_text(row["answer"], row, row["reference"]) for row in rows]
     verified = verify(texts, setup)
@@ -67,14 +67,14 @@ def find_reference_statements(rows: list[Row], setup: Setup) -> list[Verified]:
 
 
 @signal("contexts")
-def find_attributed(rows: list[Row], setup: Setup) -> list[Verified]:
+def find_attributed(rows: list[Row], setup: Setup) -> list[StatementRows]:
     """Look for each true claim, or else each statement of the reference, in the contexts."""
     texts = [[by_contexts(claim, row, row["contexts"]) for claim in _true_claims(row)] for row in rows]
     return _find_claims(rows, texts, setup)
 
 
 @signal("answer", "true_claims", "refused")
-def find_covered(rows: list[Row], setup: Setup) -> list[Verified]:
+def find_covered(rows: list[Row], setup: Setup) -> list[StatementRows]:
     """Look for each true claim in the answer; None for a refusal."""
     texts = [
         [None if row["refused"] else _by_text(claim, row, row["answer"]) for claim in _true_claims(row)]
@@ -102,11 +102,13 @@ def _true_claims(row: Row) -> list[str]:
     return [row["reference"] or ""] if claims is None else [claim["claim"] for claim in claims]
 
 
-def _find_claims(rows: list[Row], row_texts: list[list[Statement | None]], setup: Setup) -> list[Verified]:
+def _find_claims(
+    rows: list[Row], texts_of_rows: list[list[Statement | None]], setup: Setup
+) -> list[StatementRows]:
     """Verify the texts of rows (`_true_claims`); a claim is a true claim, or a statement of the reference."""
-    verified = iter(verify([*chain(*row_texts)], setup))
-    claims_of_rows: list[Verified] = []
-    for row, texts in zip(rows, row_texts, strict=True):
+    verified = iter(verify([*chain(*texts_of_rows)], setup))
+    claims_of_rows: list[StatementRows] = []
+    for row, texts in zip(rows, texts_of_rows, strict=True):
         # such as [[first, second], [third]] for two true claims, [[first, second, third]] for a reference
         statements_of_texts = [statements or [] for statements in islice(verified, len(texts))]
         if texts and not any(statements_of_texts):
@@ -131,7 +133,7 @@ def _as_one(statements: Sequence[Row]) -> Row:
 
 def verify(
     texts: Sequence[Statement | None], setup: Setup, *, compare_figures: bool = True
-) -> list[Verified]:
+) -> list[StatementRows]:
     """Return the verified statements of each text, an answer or claim with its contexts; None without any.
 
     The steps of verification decide first, the verifier among them. Scores decide the rest, unless there is
@@ -148,15 +150,15 @@ def verify(
         origin = text_by_id[claim["pair_id"]]
         claim["relevance"] = vectors.cosines(claim["claim"], [origin.question])[0]
         scored = _scored(claim, origin, setup, compare_figures)
-        statements_by_id.setdefault(origin.statement_id, []).append(scored)
+        statements_by_id.setdefault(claim["pair_id"], []).append(scored)
     return [None if text is None else statements_by_id.get(text.statement_id) for text in texts]
 
 
 def _decided_claims(text_by_id: Mapping[str, Statement], setup: Setup) -> pl.DataFrame:
-    """Return the claims of texts with their verdicts and names of `Verified`; `pair_id` is the text's id.
+    """Return the claims of texts with their verdicts; `pair_id` is the id of the text.
 
-    If the splitter fails, the rules split the text. With the setting `split_claims` at model it has no claims
-    instead, and the reason is in `setup.unsplit`.
+    If the splitter fails, the rules split the text. With `split_claims: model` it has no claims instead, and
+    the reason is added to `setup.unsplit`.
     """
     resources, settings = setup.resources, setup.resources.settings
     models = (resources.embedder, resources.entailment, setup.verifier, setup.splitter)
@@ -196,7 +198,7 @@ def _scored(claim: Row, origin: Statement, setup: Setup, compare_figures: bool) 
         difference = _difference(claim, claim_reading, evidence, second) if is_compared else None
         decision = _decision_by_score(scores, difference)
     is_decided = decision["verdict"] != "undecided"
-    if is_decided and decision["decided_by"] not in SCORES_DECIDE:
+    if is_decided and decision["decided_by"] not in SCORES_DECIDE:  # but a step, or a difference of words
         score = float(decision["verdict"] == "supported")
         scores = scores._replace(scored_by=decision["decided_by"], score=score, pair_score=score)
     columns: Row = {"score": scores.score, "pair_score": scores.pair_score, "scored_by": scores.scored_by}
