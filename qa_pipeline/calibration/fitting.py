@@ -149,9 +149,9 @@ def rows_of_side(
 ) -> pl.DataFrame:
     """Return the rows that reach entailment: group, right (True if this side decides correctly) and score.
 
-    An answer with a quoted claim and open claims at 0.7 and 0.9 has the score 0.7 for `accept`, since every
-    claim must pass, 0.7 for `reject`, since one low claim is enough, and the highest for `contradict`. With
-    0.7 and an unknown score it has null for `accept`, which cannot decide, and 0.7 for the others.
+    The score of an answer is that of an open claim. Of 0.7 and 0.9 it is 0.7 for `accept`, since all claims
+    must pass, 0.7 for `reject`, since a single claim rejects, and 0.9 for `contradict`, since a single claim
+    contradicts. If the score of any open claim is unknown, `accept` cannot decide and has null.
     """
     cascade = settings.model_copy(update={"policy": "cascade"})  # the policy with a band
     # the band is still empty and decides nothing, so all claims that reach entailment are undecided
@@ -202,7 +202,8 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
             else:
                 ended = begun
     best, why = passed, None
-    if best is None:  # the threshold nearest to the target, tested or not, explains the failure
+    if best is None:
+        # the testable threshold nearest to the target explains the failure; without any, groups are too few
         best = max(testable or candidates, key=lambda each: lower_bound(each.right, each.groups, confidence))
         why = _why(best if testable else None, most_groups, side, target, confidence)
     return Fit(

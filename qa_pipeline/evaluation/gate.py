@@ -93,7 +93,7 @@ class GoldenRow(LabelledRow):
     def row(self) -> Row | Fault:
         """Return the row with its criteria; a row without criteria would pass with any answer."""
         bounds = {name: bound for name, bound in self.criteria.items() if bound is not None}
-        # an answer that meets any other criterion is no refusal
+        # any other criterion already implies that the question is answered
         must_only_answer = self.must_refuse is False and not bounds
         if self.must_refuse or must_only_answer:
             # the metric is 1 if the answer refuses or answers as the row of the data set says

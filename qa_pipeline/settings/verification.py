@@ -101,7 +101,7 @@ def check_fitted(thresholds: Thresholds, entailment: str | None) -> None:
     if thresholds.model is None:
         return
     folder = Path(entailment or "").expanduser()
-    # fitted models are named by their hub name, or by the name of their local folder
+    # `thresholds.model` is the hub name of a model, or the name of its local folder without the path
     name = folder.resolve().name if entailment and folder.is_dir() else entailment
     fitted_name = thresholds.model.rpartition("@")[0] or thresholds.model  # MODEL@REVISION, or a name alone
     if name != fitted_name:
