@@ -245,9 +245,9 @@ def _split_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[_
     section, text = draft.section, draft.text
     text_bound = bound - section.path_tokens
     text_tokens = max(draft.tokens - section.path_tokens, 1)
-    # `pack_section` adds up the tokens of sentences, and together they may have more. So the room is not
-    # text_bound, but smaller by the factor text_bound / text_tokens by which the draft is too long.
-    room = max(int(_SAFE * text_bound**2 / text_tokens), 1)
+    # `pack_section` adds up the tokens of sentences, and together they may have more: sentences that add up
+    # to 100 tokens, the bound, may have 125 together. Their room is then 95% of 100 * (100 / 125).
+    room = max(int(_SAFE * text_bound * text_bound / text_tokens), 1)
     spans = pack_section(text, 0, section.language, counter.tokenizer, room)
     if len(spans) == 1:  # halve it, so that every attempt makes it shorter
         spans = [(0, len(text) // 2), (len(text) // 2, len(text))]

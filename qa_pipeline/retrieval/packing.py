@@ -126,10 +126,12 @@ def _split_segment(
         parts = ceil(remaining / room)
         next_first = first + ceil(remaining / parts)
         if next_first < count:
-            # the next part begins at the last token after a blank, if this part keeps more than half
-            half = first + (next_first - first) // 2
-            after_blanks = (n for n in range(next_first, half, -1) if text[borders[n] - 1].isspace())
-            next_first = next(after_blanks, next_first)
+            # the border moves back to the last token after a blank in the second half of this part, if any:
+            # "a new docu|ment" becomes "a new |document"
+            middle = first + (next_first - first) // 2
+            candidates = range(middle + 1, next_first + 1)
+            after_blanks = [n for n in candidates if text[borders[n] - 1].isspace()]
+            next_first = max(after_blanks, default=next_first)
         start, end = borders[first], borders[next_first]
         end = start + len(text[start:end].rstrip())
         if start < end:
@@ -165,23 +167,24 @@ def _best_end(
 ) -> int:
     """Return the end of a span of segments from `first`, with at most `most` and nearly `aim` tokens.
 
-    The end is the number of the segment after the span. More than `most` tokens remain, and each segment has
-    at most `most`. `tokens_before` has the tokens before each segment.
+    The end is the index of the segment after the span. More than `most` tokens remain, and each segment has
+    at most `most`. `tokens_before` has the tokens before each segment. `aim` is the length of even spans.
     """
 
     def rank(end: int) -> tuple[int, float]:
-        """Return how many conditions a cut meets before the first unmet, and minus its distance to `aim`."""
-        # segments[end] exists, as more than `most` tokens remain
+        """Rank a cut by the conditions met before the first unmet, then by its nearness to `aim`."""
+        # the segments around the cut; segments[end] exists, as more than `most` tokens remain
         previous, following = segments[end - 1], segments[end]
         tokens = tokens_before[end] - tokens_before[first]
         conditions = [  # the most important first
-            not previous.is_heading,
-            not following.continues_previous,
-            not previous.belongs_to_next,
-            tokens >= aim / 2,
-            following.opens_block,
+            not previous.is_heading,  # a heading stays with its text
+            not following.continues_previous,  # a sentence in several segments is not cut
+            not previous.belongs_to_next,  # "The parts are:" stays with its list, a fence with its code
+            tokens >= aim / 2,  # the span is not too short
+            following.opens_block,  # the cut is between paragraphs
         ]
-        return len(list(takewhile(bool, conditions))), -abs(tokens - aim)
+        met = list(takewhile(bool, conditions))
+        return len(met), -abs(tokens - aim)
 
     # the last end within `most`: at least first + 1, since no segment alone exceeds `most`
     latest = bisect_right(tokens_before, tokens_before[first] + most) - 1

@@ -131,51 +131,51 @@ def _full_stop_ends(
         return False  # "2.1." before a heading or item
     conventions, months, next_lower = vocabulary.conventions, vocabulary.months, next_word.lower()
     token, before = _tokens_before(text, sentence_start, stop_at)
-    next_opens = next_lower in conventions.openers  # it often opens a sentence, such as "The"
-    ends = _abbreviation_ends(token, before, text, next_start, next_opens, conventions)
+    next_is_opener = next_lower in conventions.openers  # it often opens a sentence, such as "The"
+    ends = _abbreviation_ends(token, before, text, next_start, next_is_opener, conventions)
     if ends is not None:
         return ends
-    if token.isdecimal() and len(token) <= 3:
+    if token.isdecimal() and len(token) <= 3:  # German writes days and ordinals as "3."
         is_enumerator = before.endswith((":", ";", ","))  # "as follows: 1. Open the lid"
-        is_ordinal = before.lower() in conventions.ordinal_leads and not next_opens  # German "der 2. Versuch"
-        is_day = next_lower in months and len(token) <= 2  # German "am 3. Mai"
+        is_ordinal = before.lower() in conventions.ordinal_leads and not next_is_opener  # "der 2. Versuch"
+        is_day = next_lower in months and len(token) <= 2  # "am 3. Mai"
         return not (is_enumerator or is_ordinal or is_day)
-    begins_month = len(next_lower) > 2 and any(month.startswith(next_lower) for month in months)
-    if _ORDINAL.fullmatch(token) and begins_month:
-        follows_preposition = before.lower() in conventions.openers  # "on 23rd. May": "on" is an opener too
-        has_year = _YEAR.match(text, next_start + len(next_word)) is not None  # "23rd. May 1930"
-        return not (follows_preposition or has_year)
-    is_numeral = _ROMAN.fullmatch(token) is not None and before[:1].isupper()  # of a monarch: "Karl X"
-    continues_name = next_word[:1].isupper() and not next_opens  # "Karl X. Gustav"
-    return not (is_numeral and continues_name)
+    # a name of a month or its first letters, such as "Janu"
+    next_is_month = len(next_lower) > 2 and any(month.startswith(next_lower) for month in months)
+    if next_is_month and _ORDINAL.fullmatch(token):
+        follows_opener = before.lower() in conventions.openers  # "on 23rd. May"
+        precedes_year = _YEAR.match(text, next_start + len(next_word)) is not None  # "23rd. May 1930"
+        return not (follows_opener or precedes_year)
+    is_regnal_number = _ROMAN.fullmatch(token) is not None and before[:1].isupper()  # "Karl X"
+    continues_name = next_word[:1].isupper() and not next_is_opener  # "Karl X. Gustav"
+    return not (is_regnal_number and continues_name)
 
 
 def _abbreviation_ends(
-    token: str, before: str, text: str, next_start: int, next_opens: bool, conventions: Conventions
+    token: str, before: str, text: str, next_start: int, next_is_opener: bool, conventions: Conventions
 ) -> bool | None:
     """Return True if the stop after an abbreviation ends the sentence, or None after another token.
 
     In "z. B. Der", the token is "B" and the token `before` it "z.". The next word begins at `next_start`, not
-    in lower case, and `next_opens` is True, since "Der" often opens a sentence.
+    in lower case, and `next_is_opener` is True, since "Der" often opens a sentence.
     """
-    forms = {token.lower(), token.lower().rpartition(".-")[2]}  # "dipl.-ing" and "ing"
+    forms = {token.lower(), token.lower().rpartition(".-")[2]}  # "dipl.-ing", and its "ing"
     if before.endswith("."):  # "z. B" is "z.b"
         forms.add(f"{before}{token}".lower())
-    is_numbering = not forms.isdisjoint(conventions.before_number)  # a word before a number: "Nr", "Sec"
-    # in "Hon. Sec. Lee", "Sec" is part of a title
-    is_title = is_numbering and before[:-1].lower() in conventions.never_final
-    if forms & conventions.never_final or is_title:  # "Dr. Lee"
+    is_numbering = not forms.isdisjoint(conventions.before_number)  # before a number: "Nr", "Sec"
+    is_second_title = is_numbering and before[:-1].lower() in conventions.never_final  # "Sec" of "Hon. Sec"
+    if forms & conventions.never_final or is_second_title:  # "Dr. Lee": never
         return False
-    may_be_shortened = token[:1].isupper() and len(token) < 5  # "Reg" in "Reg. No. 44"
-    if may_be_shortened and _NUMBERING.match(text, next_start):
+    may_be_shortened = token[:1].isupper() and len(token) < 5  # "Reg", but also words of no list
+    if may_be_shortened and _NUMBERING.match(text, next_start):  # "Reg. No. 44": never
         return False
-    if is_numbering and _NUMBER_LIKE.match(text, next_start):  # "Nr. 5"
-        return next_opens
-    if forms & conventions.closing:  # "etc. The", and "etc. Berlin" if only names have a capital
-        return next_opens or conventions.capital_opens
+    if is_numbering and _NUMBER_LIKE.match(text, next_start):  # "Nr. 5": only before an opener, as "A"
+        return next_is_opener
+    if forms & conventions.closing:  # "etc. The": yes, and "etc. Bob" unless all nouns have a capital
+        return next_is_opener or conventions.capital_opens
     is_initial = len(token) == 1 and token.isalpha()
     may_end = is_initial or _ACRONYM.fullmatch(token) or forms & conventions.often_final  # "J", "U.S", "Inc"
-    return next_opens if may_end else None
+    return next_is_opener if may_end else None
 
 
 def _tokens_before(text: str, sentence_start: int, stop_at: int) -> tuple[str, str]:
@@ -233,12 +233,12 @@ def _last_code_line(
 ) -> int:
     """Return the index of the line that closes the fence `mark` of the line at `index`, or else `index`.
 
-    `unclosed` gets the length of a fence without such a line, by its sign, so that equal or longer fences
-    below it are not searched for again.
+    `unclosed` gets the length of a fence that no line closes, by its sign. An equal or longer fence below it
+    is not searched for again: no line closes "```", so no line closes the longer "````".
     """
-    shortest = unclosed.get(mark[0])
-    if shortest is not None and len(mark) >= shortest:
-        return index  # a later line that closes "````" would also have closed the earlier "```"
+    unclosed_length = unclosed.get(mark[0])
+    if unclosed_length is not None and len(mark) >= unclosed_length:
+        return index
     for later in range(index + 1, len(lines)):
         line = text[slice(*lines[later])].strip()
         if len(line) >= len(mark) and line == mark[0] * len(line):
