@@ -35,8 +35,7 @@ MODEL_CHUNKS, WRONG_OF_CHUNK = 4, 3
 """Chunks whose joined sentences a model verifies (a call for each chunk), and false sentences per chunk."""
 JUDGED_PAIRS, JUDGED_GOOD = 8, 2
 """Pairs that a judge reads, and the number of good pairs among them, which the batch asks about anyway."""
-_MOST_ANSWERED = 1 / 3
-"""Largest share of a question's content words in another answer. Above it the answer may be right."""
+_MOST_ANSWERED = 1 / 3  # share of a question's content words; another answer with more may be right
 _SEED = 0
 _FEWEST_ASKED, _FEWEST_KEPT = 2, 2  # minimum content words of a question and tokens of a cut answer
 _PROSE = re.compile(

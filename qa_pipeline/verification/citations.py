@@ -46,24 +46,27 @@ def cite_claims(
     uses. Quotes are for the whole answer: if the pair also quotes [2], the claim "It is blue [1]." has the
     chunks of [1], but its status shows if [2] is unknown or lacks the quote.
     """
-    resolutions = [_resolve_stored(citation, pair, sources) for citation in pair["citations"]]
-    stored = list(zip(pair["citations"], resolutions, strict=True))
+    pair_resolutions = [_resolve_stored(citation, pair, sources) for citation in pair["citations"]]
+    stored = list(zip(pair["citations"], pair_resolutions, strict=True))
     by_number = {number: target for citation, target in stored if (number := citation["number"]) is not None}
     quoted = [(quote, target) for citation, target in stored if (quote := citation["quote"]) is not None]
-    stored_ids = chain(_chunk_ids_of(resolutions), pair["used_chunk_ids"])
-    pair_chunk_ids = tuple(dict.fromkeys(chunk_id for chunk_id in stored_ids if chunk_id in texts))
+    pair_ids = dict.fromkeys([*_chunk_ids_of(pair_resolutions), *pair["used_chunk_ids"]])
+    pair_chunk_ids = tuple(chunk_id for chunk_id in pair_ids if chunk_id in texts)
     cited = []
     for claim in claims:
         by_mark = [_resolve_mark(reference, pair, sources, by_number) for reference in claim.references]
-        marked = list(chain.from_iterable(by_mark))  # the resolutions of the claim's own marks, if any
-        # a citation with a quote is checked even if the claim does not mark it
-        checked = [*marked, *(resolution for _, resolution in quoted)] if marked else resolutions
-        chunk_ids = _chunk_ids_of(marked) if marked else pair_chunk_ids
-        quotes = tuple(  # a quote of an unknown source is searched for in all chunks of the claim
+        own_resolutions = list(chain.from_iterable(by_mark))
+        if own_resolutions:
+            chunk_ids = _chunk_ids_of(own_resolutions)
+            # the status also shows problems of citations with a quote that the claim does not mark
+            status_resolutions = [*own_resolutions, *(resolution for _, resolution in quoted)]
+        else:  # the claim has no marks, or only numbers that the pair lacks
+            chunk_ids, status_resolutions = pair_chunk_ids, pair_resolutions
+        quotes = tuple(  # all quotes of the pair; those of unknown sources are searched for in `chunk_ids`
             _check_quote(quote, resolution.chunk_ids or chunk_ids, chunk_ids, texts)
             for quote, resolution in quoted
         )
-        cited.append(_claim_citations(checked, chunk_ids, quotes))
+        cited.append(_claim_citations(status_resolutions, chunk_ids, quotes))
     return cited
 
 
@@ -72,14 +75,15 @@ def _chunk_ids_of(resolutions: Sequence[Resolution]) -> tuple[str, ...]:
 
 
 def _resolve_stored(citation: CitationStruct, pair: DraftedPairRow, sources: Sources) -> Resolution:
-    """Resolve a stored citation to chunks again: by its chunk id, its text or else its document."""
-    if _names_own_file(citation["raw"] or "", pair):
+    """Resolve a citation again: by its chunk id, else the reference as written, else its document id."""
+    reference = citation["raw"] or ""  # as written
+    if _names_own_file(reference, pair):
         return Resolution("unknown_document")
     if citation["resolution"] == "chunk" and citation["chunk_id"]:
         return sources.chunk(citation["chunk_id"])
-    if citation["resolution"] in ("section", _SECTION_NOT_FOUND, "document"):
-        as_written = sources.resolve(citation["raw"] or "")
-        return as_written if as_written.resolved else sources.resolve(citation["document_id"] or "")
+    if citation["resolution"] in ("section", _SECTION_NOT_FOUND, "document"):  # the document was found
+        resolution = sources.resolve(reference)
+        return resolution if resolution.resolved else sources.resolve(citation["document_id"] or "")
     return Resolution(citation["resolution"] or "", citation["document_id"])  # unresolved, as stored
 
 
@@ -114,8 +118,7 @@ def _check_quote(
     for chunk_id in dict.fromkeys((*own_ids, *cited_ids)):
         span = locate_quote(quote, texts[chunk_id])
         if span is not None:
-            kind = span.kind if chunk_id in own_ids else "misplaced"
-            return {"given": quote, "kind": kind}
+            return {"given": quote, "kind": span.kind if chunk_id in own_ids else "misplaced"}
     return {"given": quote, "kind": "missing"}
 
 

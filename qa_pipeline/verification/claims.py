@@ -30,10 +30,8 @@ from qa_pipeline.verification.quotation import Context
 from qa_pipeline.verification.sources import SourceIndex, Unit, sources_of
 from qa_pipeline.verification.splitting import AnswerRow, Claim, is_fragment, split_claims
 
-_GROUP = 1024
-"""Answers whose texts are embedded in one call. Larger groups share more texts and need more memory."""
-_MOST_CANDIDATE_CHUNKS = 16
-"""Maximum chunks stored with a claim for the steps that read whole passages. These steps read fewer still."""
+_GROUP = 1024  # answers embedded in one call; larger groups share more texts and need more memory
+_MOST_CANDIDATE_CHUNKS = 16  # chunks stored with a claim; the steps that read them use fewer still
 _SEARCHED_CHUNKS = 8  # chunks retrieved for a claim without citations, as many as the cross-encoder reads
 
 
@@ -136,18 +134,19 @@ def _compare_answer(answered: Answered, index: SourceIndex, must_answer: bool) -
         wording = read(claim.wording, language)
         fragment = is_fragment(claim.text, len(wording.stem_set))
         proof = prove(claim.wording, fragment, context, index, citations.chunk_ids)
-        if other_language is not None:  # neither proved nor denied, as the rules used the wrong word lists
+        if other_language is not None:
+            # the rules used the wrong word lists, so their unit is only evidence, without proof or denial
             proof = Proof(proof.unit, doubts=(f"the answer is in another language ({other_language})",))
-        # first the units that share most words with the claim or question, then the shortest
         topic = wording.stem_set | question.stem_set
+        # units that share most words with claim or question first, of equal units the shortest
         units_by_topic = sorted(
             chain.from_iterable(index.units(chunk_id) for chunk_id in citations.chunk_ids),
             key=lambda unit: (-len(topic & unit.reading.stem_set), len(unit.text)),
         )
         unit_chunk_ids = [unit.chunk_id for unit in units_by_topic]
         best_chunk_ids = list(dict.fromkeys([*unit_chunk_ids, *citations.chunk_ids]))
-        # without proof or denial, evidence is the first of these that shares most words with the claim itself
-        evidence = proof.unit or max(
+        # the unit that shares most words with the claim alone, of equal units the first by topic
+        nearest = max(
             units_by_topic, key=lambda unit: len(wording.stem_set & unit.reading.stem_set), default=None
         )
         rewording = () if claim.self_contained is None else (claim.self_contained,)
@@ -164,7 +163,7 @@ def _compare_answer(answered: Answered, index: SourceIndex, must_answer: bool) -
             "start": claim.start,
             "end": claim.end,
             "fragment": fragment,
-            **_evidence_columns(wording, proof, evidence, index),
+            **_evidence_columns(wording, proof, proof.unit or nearest, index),
             "citation_status": citations.status,
             "citation_reason": citations.reason,
             "quotes": list(citations.quotes),
@@ -193,32 +192,30 @@ def _add_cosines(
 def _evidence_columns(
     claim: Reading, proof: Proof, evidence: Unit | None, index: SourceIndex
 ) -> ClaimColumns:
-    """Return the evidence columns of a claim. Without a unit of proof, `evidence` is the nearest unit."""
+    """Return the columns of a claim about its evidence: the unit of `proof`, or else the nearest unit."""
     if evidence is None:  # the cited chunks have no units
         return {"unproved": list(proof.doubts)}
     source = index.sources[evidence.chunk_id]
     headings = read("\n".join(source.headings), source.language)
     denied = [] if proof.denial is None else [f"{proof.denial.reason}: {proof.denial.words}"]
     location = source.evidence(evidence.start, evidence.end)  # columns such as "page" and "quote"
-    lacks_figures = bool(missing_figures(claim, [evidence.reading, headings]))
     return {
         "token_recall": recall(claim.stem_set, evidence.reading.stem_set | headings.stem_set),
         "proved_by": "quotation" if proof.is_proved else None,
         "unproved": list(proof.doubts),
         "denied": denied,
-        "scope_differs": lacks_figures,
+        # here scope means figures: True if a number or identifier of the claim is missing
+        "scope_differs": bool(missing_figures(claim, [evidence.reading, headings])),
         "evidence_doubt": source.doubt(evidence.start, evidence.end),
         **{f"evidence_{name}": value for name, value in location.items()},
     }
 
 
-_MOST_PASSAGES = 8
-"""Maximum passages read for a claim: its evidence, then by shared words. Time grows with each passage."""
+_MOST_PASSAGES = 8  # passages read for a claim: first its evidence, then by shared words
 _WINDOW_TOKENS, _OVERLAP = 320, 64
 """Maximum tokens of a passage in one input, and the overlap of two windows, at most a quarter."""
 _LEAST_ROOM = 0.5  # minimum share of an input that a claim must leave to the passage
-_SCORED_TOGETHER = 256
-"""Claims read together. Larger groups fill batches of the model better and need more memory."""
+_SCORED_TOGETHER = 256  # claims; larger groups fill batches of the model better and need more memory
 KnownScores = tuple[float | None, float | None]
 """Entailment and contradiction of a claim, None if unknown."""
 

@@ -135,15 +135,13 @@ def _entailment_rules(thresholds: Thresholds) -> list[Rule]:
     # null for scores of other models; a comparison with null, or without a threshold, never applies
     scores = {side: pl.when(_of_model(thresholds)).then(score) for side, score in side_scores().items()}
     detail = pl.format("entailment {}", pl.col("entailment").round(3))
-    contradiction_detail = pl.format("contradiction {}", pl.col("contradiction").round(3))
+    contradiction = pl.format("contradiction {}", pl.col("contradiction").round(3))
+    contradicted = _outcome("contradicted", "entailment", "entailment_contradiction", contradiction)
     band = thresholds.band
     limits = (pl.lit(limit, pl.Float64()) for limit in (band.accept, band.reject, band.contradict))
     accept_from, reject_to, contradict_from = limits
     return [
-        (
-            scores["contradict"] >= contradict_from,
-            _outcome("contradicted", "entailment", "entailment_contradiction", contradiction_detail),
-        ),
+        (scores["contradict"] >= contradict_from, contradicted),
         (scores["accept"] >= accept_from, _outcome("supported", "entailment", None, detail)),
         (scores["reject"] <= reject_to, _outcome("unsupported", "entailment", "not_entailed", detail)),
     ]

@@ -98,8 +98,7 @@ def _changeable_negations(sentence: str, language: str) -> Iterator[_Part]:
         if verb is not None and sentence[verb.end : verb.end + 1] == " ":
             yield _Part("negation", verb.end, verb.end, [f" {not_word}"])
     elif len(negations) == 1 and negations[0].folded == not_word and negations[0].start > 0:
-        # with the space before it
-        yield _Part("negation", negations[0].start - 1, negations[0].end, [""])
+        yield _Part("negation", negations[0].start - 1, negations[0].end, [""])  # with the space before it
 
 
 def _other_digits(text: str) -> list[str]:

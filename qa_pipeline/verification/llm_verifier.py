@@ -28,8 +28,7 @@ from qa_pipeline.verification.falsehoods import probe_of
 from qa_pipeline.verification.sources import Source
 
 _log = logging.getLogger(__name__)
-_MOST_PASSAGES = 5
-"""Maximum passages in a request, as many as an answer is drafted from. More would be a distraction."""
+_MOST_PASSAGES = 5  # passages in a request, as many as an answer is drafted from; more would distract
 
 
 class PairClaimRow(ClaimRow):
@@ -233,9 +232,8 @@ def _quote_columns(quote: str, passages: Sequence[Passage], sources: Mapping[str
     if match is not None:
         passage, span = match
         source = sources[passage.chunk_id]
-        # the model read a gap in place of each injection, which moves the offsets after it
-        has_same_offsets = passage.text == source.passage.text
-        if has_same_offsets:
+        # otherwise the model read a gap in place of an injection, which moves the offsets after it
+        if passage.text == source.passage.text:
             return source.evidence(span.start, span.end)
     return {"quote": quote}
 

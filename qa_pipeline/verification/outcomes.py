@@ -31,18 +31,18 @@ def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Dat
 
 
 def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """Count the invented sources, numbers and passages that each pair cites. Invented quotes count as one.
+    """Count the invented sources, numbers and passages that each pair cites.
 
     Returns:
-        pair_id and fabricated (1 or more). Pairs without such citations are absent.
+        pair_id and fabricated: the count in the pair's citations. If it is 0, 1 for a pair with a claim that
+        has such a citation or an invented quote. Other pairs are absent.
     """
     is_unknown = pl.element().struct.field("resolution").str.starts_with("unknown_")
     in_pair = pl.col("citations").list.eval(is_unknown).list.sum().cast(pl.Int64)
     is_invented = pl.col("citation_reason").is_in(_INVENTED).fill_null(value=False)
     is_fabricated = (pl.col("citation_status") == "quote_not_found") | is_invented
-    # claims repeat the citations of their pair, so together they count as one, if the pair's own count is 0:
-    # an unknown [9] of the pair in three of its claims is 1
-    in_claims = claims.group_by("pair_id").agg(in_claims=is_fabricated.cast(pl.Int64).max())
+    # not summed up: an unknown [9] of the pair may be in three of its claims
+    in_claims = claims.group_by("pair_id").agg(in_claims=is_fabricated.any().cast(pl.Int64))
     joined = join_by_pair(pairs.select("pair_id", in_pair=in_pair), in_claims)
     counted = joined.select("pair_id", fabricated=pl.max_horizontal("in_pair", "in_claims"))
     return counted.filter(pl.col("fabricated") > 0)
@@ -104,9 +104,9 @@ def grounded_pairs(
 
 
 def _draft_fault() -> pl.Expr:
-    """Return the reason why a pair cannot be verified, also that of a flawed pair, or null."""
+    """Return the reason why a pair cannot be verified, or null."""
     has_coverage = pl.col("coverage").is_in(["full", "partial", "none"]).fill_null(value=False)
-    rules = [  # the first that applies gives the reason
+    rules = [  # the first that applies gives the reason; other statuses, such as "flawed", have their own
         (pl.col("status") != "drafted", pl.coalesce("reason", pl.lit("draft_failed"))),
         (pl.col("question").is_null(), pl.lit("no_question")),
         (pl.col("answer").is_null(), pl.lit("no_answer")),

@@ -30,8 +30,7 @@ _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+")  # "- ", "2. "
 _TERM = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,80}?)(?::|[ ][-–—])[ \t]")
 """The term that begins a line, such as the group "Range" in "- Range: 40 km"."""
 _HEADING = re.compile(r"#{1,6}[ \t]")
-_FARTHEST_ITEM = 100
-"""Maximum sentences between a list item and its lead-in. Longer lists are mostly registers."""
+_FARTHEST_ITEM = 100  # maximum sentences from a lead-in to its list item; longer lists are mostly registers
 _LONGEST = 600  # maximum characters read of a neighbouring sentence; a retraction begins early
 
 
@@ -122,8 +121,9 @@ def _voiding_doubts(unit: Reading, above: Sequence[str], context: Context) -> It
 def _lead_in_doubts(unit: Reading, around: Surroundings, context: Context) -> Iterator[str]:
     """Yield a reason for each lead-in of a list that may change the meaning of its item.
 
-    "Never do this:" does so by its qualifier, unless question, answer or headings have the same words. "The
-    parts are:" may complete an item, but does not change a complete sentence.
+    "The parts are:" cannot change the complete sentence "It is red.", as it has no qualifier such as "never".
+    Any other lead-in may, if it has a content word, word of scope or negation that is not in the question,
+    answer or headings: "Never do this:", or "The parts are:" before the item "red cables".
     """
     if not around.is_item or not around.lead_ins:
         return  # the lead-in of a table is not compared
@@ -139,10 +139,11 @@ def _lead_in_doubts(unit: Reading, around: Surroundings, context: Context) -> It
         lead_in = read(text, unit.language)
         if is_complete and not lead_in.contains_any(qualifiers):
             continue
-        # words of scope are compared as tokens, since many are function words, such as "may"
-        adds_word = not lead_in.stem_set <= known_stems or adds_scope_word(lead_in, known_tokens)
+        adds_content_word = not lead_in.stem_set <= known_stems
+        # stems lack function words of scope, such as "may", so these are compared as tokens
+        adds_scope = adds_scope_word(lead_in, known_tokens)
         adds_negation = lead_in.negations and not has_known_negation
-        if adds_word or adds_negation:
+        if adds_content_word or adds_scope or adds_negation:
             yield f'is an item of "{text[:80]}"'
 
 
@@ -175,10 +176,10 @@ def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterat
         if is_row and " | " in text[slice(*span)]:
             continue  # another row of the table
         indent_above = _indentation(text, span)
-        if indent_above is None:  # the text before the list or table
+        if indent_above is None:  # the text above the list or table
+            # any text introduces a table; "These are:" or "Parts" introduces a list, but not "It is red."
             last_character = text[span[1] - 1]
-            lacks_final_stop = last_character == ":" or last_character.isalnum()
-            if is_row or lacks_final_stop:  # any text introduces a table
+            if is_row or last_character == ":" or last_character.isalnum():
                 yield _beginning(text, span)
             return
         if indent is not None and indent_above < indent:  # an item of an outer list; all others are skipped

@@ -71,20 +71,21 @@ class _BatchIndex:
     def scores_and_outcome(self, text: str, language: str) -> dict[str, Any]:
         """Compare a refused question with all chunks, and return the columns of scores and outcome.
 
-        The best chunk and sentence are the best by words, or else by vectors. The similarities may be those
-        of others. `token_recall` is null across languages, and for a question without content words.
+        The best chunk and sentence are the best by words, or by vectors if no word is shared. The
+        similarities are the highest of all chunks and of all compared sentences. `token_recall` is null
+        across languages, and for a question without content words.
         """
         chunk_ids, question = list(self._sentences), read(text, language)
         vector = TextVectors([text], self._embedder).of(text)
         cosines = dict(zip(chunk_ids, self._vectors.cosines(vector, chunk_ids), strict=True))
-        by_vector = sorted(chunk_ids, key=lambda chunk_id: -cosines[chunk_id])[:_MOST_CHUNKS]
-        token_recalls = self._index.best_chunks(question.stems, _MOST_CHUNKS)  # by chunk id, best first
-        likeliest_ids = list(dict.fromkeys([*token_recalls, *by_vector]))
+        best_by_vectors = sorted(chunk_ids, key=lambda chunk_id: -cosines[chunk_id])[:_MOST_CHUNKS]
+        best_by_words = self._index.best_chunks(question.stems, _MOST_CHUNKS)  # recall by id, best first
+        likeliest_ids = list(dict.fromkeys([*best_by_words, *best_by_vectors]))
         # in another language, the search by words finds only names, and its recall says nothing
         share_in_language = self._lengths[language] / max(self._lengths.total(), 1)
         is_main_language = share_in_language >= _LEAST_IN_LANGUAGE
         is_comparable = is_main_language and in_other_language(text, language) is None
-        best_recall = max(token_recalls.values(), default=0.0)
+        best_recall = max(best_by_words.values(), default=0.0)
         scores: dict[str, Any] = {
             "best_chunk_id": next(iter(likeliest_ids), None),  # by words, or else by vectors
             "similarity": max(cosines.values(), default=None),

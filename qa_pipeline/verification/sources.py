@@ -185,7 +185,7 @@ class SourceIndex:
         return math.log(1.0 + (len(self.sources) - count + 0.5) / (count + 0.5))
 
     def best_chunks(self, stems: Collection[str], most: int) -> dict[str, float]:
-        """Return chunk ids with their share of the stems, weighted by rarity, best first."""
+        """Return the best `most` chunk ids with their share of the stems, weighted by rarity, best first."""
         weights = {stem: self.rarity(stem) for stem in sorted(set(stems))}
         total = sum(weights.values())
         shares: dict[str, float] = defaultdict(float)

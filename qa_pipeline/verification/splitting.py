@@ -21,8 +21,7 @@ from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, mark_reference
 from qa_pipeline.text.sentences import sentence_spans
 
 _LABEL = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*|#{1,6}\s+)+")  # "- [x] ", "2. "
-_FRAGMENT_TERMS = 1
-"""A claim of at most this many content words is a statement only together with its question."""
+_FRAGMENT_TERMS = 1  # a claim of at most this many content words needs its question
 MOST_CLAIMS = 500
 """Maximum claims of an answer. An answer with more fails, so that it cannot block a whole run."""
 TOO_MANY = "too_many_claims"
@@ -64,11 +63,10 @@ class Claim:
 def split_claims(answer: str, language: str) -> list[Claim]:
     """Return the claims of an answer in order.
 
-    The claims contain every word but list labels and citation marks. The sources of a mark are references of
-    the claim around it. Outside any claim, they are of the last claim that begins before it, or of the first.
+    The claims contain every word but list labels and citation marks. A mark gives its sources to the last
+    claim that begins before it. A mark before all claims gives them to the first.
 
-    If an answer has more than `MOST_CLAIMS` claims, an extra claim contains the rest, with the reason
-    `too_many_claims`.
+    After `MOST_CLAIMS` claims, an extra claim contains the rest, with the reason `too_many_claims`.
     """
     text = without_marks(answer)
     spans = [_trimmed(text, start, end) for start, end in sentence_spans(text, language)]
@@ -123,8 +121,7 @@ def is_fragment(text: str, terms: int) -> bool:
 
 
 _JOINT = re.compile(r"[;,]\s|\s[|–—]\s")  # signs that may join two statements
-_MOST_CHARACTERS = 12_000
-"""Maximum characters of an answer in a request. Longer answers are split by the rules only."""
+_MOST_CHARACTERS = 12_000  # of an answer in a request; longer answers are split by the rules only
 _SHORTEST_JOINED = 8  # minimum words of a sentence that may contain two statements
 _LONGEST_WORDING, _ADDED_WORDS = 3, 8
 """Maximum words of a statement: this multiple of its sentence, and words for the names behind pronouns."""
