@@ -106,8 +106,8 @@ def grounded_pairs(
 def _draft_fault() -> pl.Expr:
     """Return the reason why a pair cannot be verified, or null."""
     has_coverage = pl.col("coverage").is_in(["full", "partial", "none"]).fill_null(value=False)
-    rules = [  # the first that applies gives the reason; other statuses, such as "flawed", have their own
-        (pl.col("status") != "drafted", pl.coalesce("reason", pl.lit("draft_failed"))),
+    rules = [  # the first that applies gives the reason
+        (pl.col("status") != "drafted", pl.coalesce("reason", pl.lit("draft_failed"))),  # also "flawed"
         (pl.col("question").is_null(), pl.lit("no_question")),
         (pl.col("answer").is_null(), pl.lit("no_answer")),
         (~has_coverage, pl.lit("no_coverage")),

@@ -72,7 +72,7 @@ def question_mismatches(unit: Reading, context: Context) -> Iterator[str]:
     if not topics:
         yield "the question names nothing"
         return
-    # a word that the answer repeats is enough here, since each claim of the answer is verified itself
+    # "here" is in the unit, its introduction or the answer, since each claim of the answer is verified itself
     mentioned_here = unit.stem_set | context.introduction.stem_set | context.answer.stem_set
     mentioned = mentioned_here | context.headings.stem_set
     missing = [word.folded for word in topics if word.stem not in mentioned]
