@@ -155,9 +155,9 @@ def training_gate(
 def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
     """Measure accepted ÷ (accepted + rejected). It blocks only if the whole interval is below the limit.
 
-    If the 95 % Wilson interval contains the limit, the batch is too small to decide and the gate warns.
-    Undecided rows are left out, and so are rejected rows that are not proved wrong (`NOT_WRONG`). Pairs that
-    wait for a judge may still be accepted. A batch fails only if it would fail even with all of them.
+    The interval is the 95 % Wilson interval. A batch passes if the whole interval reaches the limit. It fails
+    if the interval is below, even with all pairs accepted that wait for a judge. Otherwise the gate warns.
+    Undecided rows are left out, and so are rejected rows that are not proved wrong (`NOT_WRONG`).
     """
     rated, limit = _rated(verdicts), settings.min_pass_rate
     verdict_counts, unjudged = _verdict_counts(rated), unjudged_pairs(rated)
@@ -166,27 +166,26 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
     decided = accepted + proved_wrong
     counts = {**verdict_counts, "rejected": proved_wrong, "not_wrong": not_wrong}
     advice = _judge_advice(unjudged)
-    if not decided:  # the gate only warns
+    if not decided:
         detail = f"none of {rated.height} pairs was accepted or proved wrong: {_reasons(rated)}"
         if rated.is_empty():
             detail = "the batch has no pairs"
-        return Gate("pass_rate", False, False, None, limit, 0, detail + advice, counts)
+        passed, blocking = False, False  # the gate only warns
+        return Gate("pass_rate", passed, blocking, None, limit, 0, detail + advice, counts)
     low, high = wilson_bounds(accepted, decided)
-    _, high_if_judge_accepts = wilson_bounds(accepted + unjudged, decided + unjudged)
-    # rounded, since 34 of 34 gave 0.9999999999999999, below a limit of 1
-    highest = round(max(high, high_if_judge_accepts), 9)
+    _, highest = wilson_bounds(accepted + unjudged, decided + unjudged)  # if the judge accepts all
     undecided = rated.height - decided - not_wrong
     left_out = f"{not_wrong} not proved wrong, {undecided} undecided left out"
     detail = f"{accepted} of {decided} accepted ({left_out})"
     detail += f", 95 % interval {low:.3f} to {high:.3f}, limit {limit}"
-    is_above, is_below = low >= limit, highest < limit
-    # otherwise too few pairs, or pairs that wait for a judge, leave it uncertain, and the gate only warns
-    is_certain = is_above or is_below
-    if not is_certain:
+    # rounded, since 34 of 34 gave 0.9999999999999999, below a limit of 1
+    passed, fails = low >= limit, round(highest, 9) < limit
+    blocking = passed or fails  # an uncertain result only warns
+    if not blocking:
         detail += "; too few pairs to say if the rate is above the limit"
-    if not is_above:
+    if not passed:
         detail += advice
-    return Gate("pass_rate", is_above, is_certain, accepted / decided, limit, decided, detail, counts)
+    return Gate("pass_rate", passed, blocking, accepted / decided, limit, decided, detail, counts)
 
 
 def unjudged_pairs(verdicts: pl.DataFrame) -> int:
@@ -297,25 +296,19 @@ def _rate_gate(
     For an upper limit, a single canary never fails the gate, because a few falsehoods happen to be true. With
     the policy `similarity_only` the gate only warns, because that policy accepts falsehoods by design.
     """
-    rates = _rates(canaries)
-    if rates is None:
+    # a constant group gives a single row for all canaries; if all of them failed, there is no row
+    rates = canary_rates(canaries.with_columns(expected=pl.lit("all")), ("expected",))
+    if rates.is_empty():
         nothing = "the batch has no such canaries: too little text, or none are made"
         return Gate(name, True, blocking=may_block, value=None, threshold=threshold, n=0, detail=nothing)
     blocking = may_block and canaries.filter(pl.col("decided_by") == "similarity_only").is_empty()
-    matching, count = int(rates[outcome]), int(rates["canaries"])
-    low, high, share = (float(rates[f"{outcome}_{part}"]) for part in ("low", "high", "share"))
+    matching, count = rates[outcome].item(), rates["canaries"].item()
+    low, high, share = (rates[f"{outcome}_{part}"].item() for part in ("low", "high", "share"))
     passed = high >= threshold if at_least else (low <= threshold or matching <= 1)
     counts_by_kind = canary_rates(canaries, ("kind",)).select("kind", outcome, "canaries").iter_rows()
     kinds = ", ".join(f"{kind} {number} of {total}" for kind, number, total in counts_by_kind)
     detail = f"{matching} of {count} {outcome}, 95 % interval {low:.3f} to {high:.3f} ({kinds})"
-    return Gate(name, passed, blocking, share, threshold, count, detail)
-
-
-def _rates(canaries: pl.DataFrame) -> dict[str, float] | None:
-    """Return the counts and shares of `canary_rates` over these canaries; None if all of them failed."""
-    one_group = canaries.with_columns(expected=pl.lit("all"))  # a single group gives a single row
-    rates = canary_rates(one_group, ("expected",)).drop("expected")
-    return rates.row(0, named=True) if rates.height else None
+    return Gate(name, passed, blocking, value=share, threshold=threshold, n=count, detail=detail)
 
 
 def _reviewer_gate(reviewer: Reviewer, reason: str, canaries: pl.DataFrame, verdicts: pl.DataFrame) -> Gate:
@@ -323,20 +316,22 @@ def _reviewer_gate(reviewer: Reviewer, reason: str, canaries: pl.DataFrame, verd
 
     `reason` is the reason code of waiting pairs. A single true canary is too few for a warning.
     """
+    trust = reviewer_trust(canaries, reviewer)
     reviewed = canaries.filter(_BY_MODEL, pl.col("asks") == reviewer)
-    gate, true_rates = reviewer_trust(canaries, reviewer), _rates(reviewed.filter(~_IS_FALSE))
-    waiting = verdicts.filter(pl.col("reason") == reason).height
     unreadable = reviewed.filter(verdict="failed").height
-    rejects_all = true_rates is not None and true_rates["canaries"] > 1 and not true_rates["accepted"]
-    parts = [f"wrong ones: {gate.detail}"]
+    true_verdicts = reviewed.filter(~_IS_FALSE, pl.col("verdict") != "failed")["verdict"]
+    rejects_all = true_verdicts.len() > 1 and "accepted" not in true_verdicts
+    waiting = verdicts.filter(pl.col("reason") == reason).height
+    parts = [f"wrong ones: {trust.detail}"]
     if rejects_all:
         parts.append("no right one is accepted")
     if unreadable:
         parts.append(f"{unreadable} without a reply that can be read")
     if waiting:
         parts.append(f"{waiting} pairs wait: name another model (llm.{reviewer}.model)")
-    passed = not waiting and not rejects_all  # a distrusted model alone, without waiting pairs, is no warning
-    return replace(gate, passed=passed, blocking=False, detail="; ".join(parts), counts={"waiting": waiting})
+    # unlike `trust`, it passes if the model is distrusted but no pair waits for it
+    passed = not waiting and not rejects_all
+    return replace(trust, passed=passed, blocking=False, detail="; ".join(parts), counts={"waiting": waiting})
 
 
 GATES: tuple[GateSpec, ...] = (

@@ -14,14 +14,15 @@ def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFra
     """Find duplicates. The best pair of each group of twins is kept.
 
     Candidates have pair_id and composite (null without a judge's scores). `twins` has the group of equal
-    texts (exact_group) and of equal terms (near_group) of pairs; a candidate without a row there is unique.
+    texts (exact_group) and of equal terms (near_group) of pairs; equal texts share a near_group, too.
+    A candidate without a row there is unique.
 
     Returns:
         pair_id, duplicate_of (the kept pair) and repeat_reason (a code), a row for each duplicate.
     """
     grouped = candidates.select("pair_id", "composite").join(twins, on="pair_id", how="left")
     grouped = grouped.with_columns(pl.col("exact_group", "near_group").fill_null(pl.col("pair_id")))
-    # `_repeats` evaluates this after sorting the best pair of each near group, which is kept, to the front
+    # evaluated by `_repeats` over rows with the best first, so the first of a near group is the kept pair
     equals_kept = pl.col("exact_group") == pl.col("exact_group").first().over("near_group")
     reason = pl.when(equals_kept).then(pl.lit(DUPLICATE)).otherwise(pl.lit(NEAR_DUPLICATE))
     return _repeats(grouped, ["near_group"], reason)

@@ -99,7 +99,7 @@ def release_floor(
 
 def _at_least(name: str, values: pl.Series, limit: float) -> Gate:
     if values.is_empty():
-        return Gate(name, True, True, None, limit, 0, "nothing to measure")
+        return Gate(name, True, blocking=True, value=None, threshold=limit, n=0, detail="nothing to measure")
     mean = float(values.sum()) / values.len()
     message = f"{name} {mean:.3f} over {values.len()}, the release floor is {limit}"
-    return Gate(name, mean >= limit, True, mean, limit, values.len(), message)
+    return Gate(name, mean >= limit, True, value=mean, threshold=limit, n=values.len(), detail=message)

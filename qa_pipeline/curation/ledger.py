@@ -147,9 +147,7 @@ def _composite(judging: JudgingSettings) -> pl.Expr:
 def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
     """Return the rules for verdicts. The first match wins, and the last rule matches every row.
 
-    A person's decision comes first, but a pair without proof is never accepted. Partial coverage alone never
-    rejects a pair. If `accept_grounding` is below 1, an answer with unproved claims must reach the floor of
-    grounding and the composite threshold; without a judge, it waits for a person. `verifier` and `judge` are
+    A person's decision comes first, but a pair without proof is never accepted. `verifier` and `judge` are
     the gates of these models; a model that fails its gate neither accepts nor rejects pairs.
     """
     decision, explanation = pl.col("decision"), pl.col("explanation")
@@ -160,16 +158,16 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
         Rule((decision == "accepted") & is_proved, "accepted", PERSON, "person_accepted", explanation),
     ]
     verification, assessment = _verification_rules(verifier), _assessment_rules(judging, judge)
-    # a pair with too few supported claims is rejected, whatever its round trip and its judge say
-    floor = _below("grounding", judging.floor_source)
-    return [*by_people, *verification, *_refusal_rules(), floor, *_round_trip_rules(), *assessment]
+    # the setting `floor_source` is the floor of grounding; a good round trip cannot make up for it
+    low_grounding = _below("grounding", judging.floor_source)
+    return [*by_people, *verification, *_refusal_rules(), low_grounding, *_round_trip_rules(), *assessment]
 
 
 def _verification_rules(verifier: Gate) -> list[Rule]:
     """Return the rules by the outcome of source verification, in order. An edited answer is not judged."""
     # undecided by the local steps and decided now: the model decided
     is_by_model = pl.col("undecided_without_model") & (_OUTCOME != "undecided")
-    is_distrusted = is_by_model & ~pl.lit(verifier.passed)
+    is_distrusted = is_by_model & ~pl.lit(verifier.passed)  # even if the model rejected the pair
     canary_detail = pl.lit(f"wrong on purpose: {verifier.detail}")  # about the accepted canaries
     is_edited = (pl.col("origin") == EDITED) & (_OUTCOME == "grounded")
     editor = pl.format("by {}", "generator")  # the generator of an edited pair is the person who edited it
@@ -182,7 +180,7 @@ def _verification_rules(verifier: Gate) -> list[Rule]:
         Rule(_OUTCOME == "failed", "failed", _VERIFICATION, _REASON, _DETAIL),
         Rule(_OUTCOME == "rejected", "rejected", _VERIFICATION, _REASON, _DETAIL),
         Rule(_OUTCOME == "undecided", "needs_review", _VERIFICATION, _REASON, _DETAIL),
-        # other grounded answers match no rule here and go on to the judge
+        # refusals and other grounded answers match no rule here; later rules decide them
     ]
 
 
@@ -205,17 +203,19 @@ def _refusal_rules() -> list[Rule]:
 
 
 def _round_trip_rules() -> list[Rule]:
-    """Return the rules by second answers, from a single chunk or from the quotes of the evidence alone."""
+    """Return the rules by round trips, in which a model answers the question again from less context."""
     trip_failed = pl.col("trip_status") == "failed"
     trip_reason, trip_detail = pl.col("trip_reason"), pl.col("trip_detail")
-    is_hop = _IS_GENERATED & _QUESTION_TYPE.is_in(list(HOP_SCOPES))  # its question should need two chunks
-    fewer_suffice = pl.col("fewer_chunks_answer")  # null: not known
+    needs_two_chunks = _IS_GENERATED & _QUESTION_TYPE.is_in(list(HOP_SCOPES))
+    one_chunk_suffices = pl.col("fewer_chunks_answer")  # null: not known
     hops_detail = pl.lit("whether each chunk is needed for the answer is not known")
-    disagrees, solved_answer = ~pl.col("agrees"), pl.col("solved_answer")  # the answer from quotes
+    # the answer from the quotes alone; null in `agrees`, for pairs not asked, matches no rule
+    solved_answer, disagrees = pl.col("solved_answer"), ~pl.col("agrees")
+    is_open = needs_two_chunks & one_chunk_suffices.is_null()
     return [
         Rule(trip_failed, "failed", "round_trip", trip_reason, trip_detail),
-        Rule(is_hop & fewer_suffice, "rejected", "round_trip", "fewer_chunks_answer"),
-        Rule(is_hop & fewer_suffice.is_null(), "needs_review", "round_trip", "hops_unproved", hops_detail),
+        Rule(needs_two_chunks & one_chunk_suffices, "rejected", "round_trip", "fewer_chunks_answer"),
+        Rule(is_open, "needs_review", "round_trip", "hops_unproved", hops_detail),
         Rule(disagrees, "needs_review", "round_trip", "solver_disagrees", solved_answer),
     ]
 

@@ -239,12 +239,14 @@ def user_message(passages: Sequence[Passage], question: str) -> str:
     """
     if not passages:
         return question
-    block = "\n\n".join(marked_passage(number, passage) for number, passage in enumerate(passages, 1))
+    numbered = enumerate(passages, start=1)
+    texts = (f"[{number}] {heading_of(passage)}\n{passage.text}" for number, passage in numbered)
+    block = "\n\n".join(texts)
     return f"<passages>\n{block.replace('</passages>', '</ passages>')}\n</passages>\n\n{question}"
 
 
-def marked_passage(number: int, passage: Passage) -> str:
-    """Format a passage as its number, title and headings, followed by its text."""
+def heading_of(passage: Passage) -> str:
+    """Return the title and headings of a passage in one line, such as "Manual › Valves"."""
     path = passage.section_path
-    head = path if path[:1] == (passage.title,) else (passage.title, *path)
-    return f"[{number}] {' '.join(HEADING_JOINT.join(head).split())}\n{passage.text}"
+    names = path if path[:1] == (passage.title,) else (passage.title, *path)  # the title only once
+    return " ".join(HEADING_JOINT.join(names).split())

@@ -56,7 +56,8 @@ class Tombstone(BaseModel):
 
 def withdrawn_batches(layout: Layout) -> dict[str, Tombstone]:
     """Return the tombstones of withdrawn batches, by batch name."""
-    return {path.stem: _read(path) for path in sorted(layout.tombstone("batch").parent.glob("*.json"))}
+    folder = layout.tombstone("any").parent  # the same for all batches
+    return {path.stem: _read(path) for path in sorted(folder.glob("*.json"))}
 
 
 def tombstone_of(layout: Layout, batch: str) -> Tombstone | None:
@@ -112,13 +113,14 @@ def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str
     listed successfully. `present` has all its batches, including those with unusable names.
     """
     address = _address(corpus)
-    origins = layout.origin("batch").parent  # a file for each batch, with the address of its corpus
-    for origin in sorted(origins.glob("*.txt")):
+    folder = layout.origin("any").parent  # has a file for each batch, with the address of its corpus
+    for origin in sorted(folder.glob("*.txt")):
         batch = origin.stem
         if batch in present or origin.read_text(encoding="utf-8") != address:
             continue
         files = [file for file in files_of_batch(layout, batch) if file.is_file()]
         tombstone = tombstone_of(layout, batch)
+        # withdrawn before for another reason, such as a failed gate; now it gets this reason
         has_outdated_reason = tombstone is not None and tombstone.reason != "batch_gone"
         if files or has_outdated_reason:
             withdraw(layout, batch, "batch_gone", {"corpus": address})

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.curation.duplicates import ALTERNATIVE
-from qa_pipeline.curation.training import SCORES, marked_passage, unmarked_answer, user_message
+from qa_pipeline.curation.training import SCORES, heading_of, unmarked_answer, user_message
 from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.publishing.splits import SplitMap, document_keys
 from qa_pipeline.records import Passage, passages_by_id
@@ -80,7 +80,7 @@ def candidate_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         .join(deciders, on="pair_id", how="left")
         .sort("pair_id")
         .with_columns(
-            # an empty list becomes null, since `gather` omits a column of OPTIONAL that is null in all rows
+            # an empty list becomes null: a release omits the columns of OPTIONAL that are null in all rows
             pl.when(pl.col("passages").list.len() > 0).then("passages"),
             pl.col("provenance").struct.field("origin", "generator", "judge", "licences"),
             pl.col("documents", "decided_by").fill_null([]),
@@ -111,31 +111,26 @@ def _with_passages(
     rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], split_map: SplitMap
 ) -> pl.DataFrame:
     """Drop passages from documents of other splits, render the user messages again, and describe the rest."""
-    # hash and split of each document by its id
-    hash_of = dict(tables["documents"].select("document_id", "content_sha256").drop_nulls().iter_rows())
-    splits = split_map.splits_of(document_keys(pl.Series(hash_of.values())))
-    split_of = dict(zip(hash_of, splits, strict=True))
+    documents = tables["documents"].select("document_id", "content_sha256").drop_nulls()
+    splits = split_map.splits_of(document_keys(documents["content_sha256"]))
+    split_of = dict(zip(documents["document_id"], splits, strict=True))
     passage_of = passages_by_id(tables["chunks"])
-    spans = tables["chunks"].select("chunk_id", "char_start", "char_end").iter_rows()
-    span_of = {chunk_id: (start, end) for chunk_id, start, end in spans}
-    messages, passage_structs = [], []
-    # the column `passages` has ids of chunks until it gets the structs
+    spans = (
+        tables["chunks"]
+        .join(documents, on="document_id")
+        .select("chunk_id", "content_sha256", start="char_start", end="char_end")
+    )
+    span_of = {span["chunk_id"]: span for span in spans.iter_rows(named=True)}
+    messages, described = [], []  # a list for each row
+    # the column `passages` of a batch has ids of chunks, and that of a release has PASSAGE structs
     columns = ("question", "split", "messages", "passages")
     for question, split, (system, _, assistant), chunk_ids in rows.select(columns).iter_rows():
         passages = (passage_of[chunk_id] for chunk_id in chunk_ids or ())
-        visible = [passage for passage in passages if split_of[passage.document_id] == split]
-        messages.append([system, {"role": "user", "content": user_message(visible, question)}, assistant])
-        structs = []
-        for passage in visible:
-            start, end = span_of[passage.chunk_id]
-            first_line = marked_passage(1, passage).partition("\n")[0]  # such as "[1] Manual > Valves"
-            structs.append(
-                {"chunk_id": passage.chunk_id, "content_sha256": hash_of[passage.document_id],
-                 "start": start, "end": end, "heading": first_line.removeprefix("[1] ")}
-            )  # fmt: skip
-        passage_structs.append(structs)
+        kept = [passage for passage in passages if split_of[passage.document_id] == split]
+        messages.append([system, {"role": "user", "content": user_message(kept, question)}, assistant])
+        described.append([{**span_of[passage.chunk_id], "heading": heading_of(passage)} for passage in kept])
     return rows.with_columns(
-        pl.Series("messages", messages, MESSAGES), pl.Series("passages", passage_structs, pl.List(PASSAGE))
+        pl.Series("messages", messages, MESSAGES), pl.Series("passages", described, pl.List(PASSAGE))
     )
 
 
@@ -243,9 +238,10 @@ def with_worse_drafts(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) ->
         pl.col("answer").is_not_null(),
         pl.col("expected_verdict").is_null(),
     )
-    # deduplication rejects duplicates, which are as good as the kept pair, and alternatives, which are worse
-    is_worse = (pl.col("stage") != "deduplication") | (pl.col("reason") == ALTERNATIVE)
-    worse = tables["verdicts"].filter(pl.col("verdict") == "rejected", is_worse)
+    # a draft that a check rejected is worse, and so is an alternative; the stage deduplication also rejects
+    # repeats of other pairs, which are as good
+    is_repeat = (pl.col("stage") == "deduplication") & (pl.col("reason") != ALTERNATIVE)
+    worse = tables["verdicts"].filter(pl.col("verdict") == "rejected", ~is_repeat)
     worse_drafts = drafts.join(
         worse.select("pair_id", worse_reason="reason"), on="pair_id", maintain_order="left"
     ).select("question_id", "worse_reason", worse_pair_id="pair_id", worse_answer=unmarked_answer())

@@ -223,12 +223,12 @@ def _extend_key_splits(
     """Add the splits of rows and near duplicates to the splits of earlier releases, sorted by key.
 
     The frames are KEY_SPLITS, ITEM_KEYS and DUPLICATE_GROUPS; `splits` has the split of each row, or null.
-    For example, if item 0, a row of train, has the key 5 of a document, and 7 is the key of a document
-    without rows in the group of head 5, then both keys get train.
+    For example, near-duplicate documents with the keys 5 and 7 are the group (key 7, head 5). If a row of
+    train cites document 5, both keys get train.
     """
     split_of_items = pl.DataFrame({"split": splits}).with_row_index("item").drop_nulls("split")
     row_key_splits = keys.join(split_of_items, on="item").select("key", "split")
-    heads = groups.select(pl.col("head").alias("key"), "head").unique()  # a head belongs to its own group
+    heads = groups.select(key="head", head="head").unique()  # a head is a member of its own group
     members = pl.concat([groups, heads])
     # all members get the split of their group's rows, the first by name if these are in several
     group_splits = members.join(row_key_splits, on="key").group_by("head").agg(pl.col("split").min())

@@ -216,24 +216,26 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
         shares: relative share of each split; a split with 0 gets no new rows.
     """
     earlier = pl.col("earlier_split")
-    has_one_split = earlier.min() == earlier.max()  # among the keys of an item or component that are not new
     keys = keys.with_columns(component=_components(keys))
-    items = keys.group_by("item", "component").agg(  # a row for each item, which has a single component
-        lowest_split=earlier.min(), keeps_split=has_one_split & ~earlier.has_nulls()
-    )
+    # a row for each item, which has a single component; own_split is the split of all its keys, or null
+    own_split = pl.when(earlier.n_unique() == 1).then(earlier.first())
+    items = keys.group_by("item", "component").agg(own_split=own_split)
     rows = pl.DataFrame({"item": pl.Series(range(len(languages)), dtype=pl.UInt32()), "language": languages})
     rows_by_component = items.join(rows, on="item").group_by("component")  # without pairs of documents
     sizes = rows_by_component.agg(rows=pl.len(), language=pl.col("language").mode().min())  # first in a tie
     components = (  # a row for each component with rows
         keys.group_by("component")
-        .agg(earlier_split=earlier.min(), joins_splits=~has_one_split, least_key=pl.col("key").min())
+        .agg(
+            joins_splits=earlier.drop_nulls().n_unique() > 1,
+            earlier_split=earlier.min(),  # null if all keys are new
+            least_key=pl.col("key").min(),
+        )
         .join(sizes, on="component")
         .sort("least_key")
     )
     components = components.with_columns(pl.Series("drawn", _draw(components, shares), pl.Int8()))
-    # if the component joins two splits, a row with a new key, or with keys of both, is left out
-    own_split = pl.when("keeps_split").then("lowest_split")
-    split = pl.when("joins_splits").then(own_split).otherwise("drawn").alias("split")
+    # in a component that joins splits, a row without an own split is left out
+    split = pl.when("joins_splits").then("own_split").otherwise("drawn").alias("split")
     split_of_items = items.join(components, on="component").select("item", split)
     return rows.join(split_of_items, on="item", how="left", maintain_order="left")["split"]
 
@@ -263,15 +265,15 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
     drawing = _Drawing(components, targets)
     new = [component for component, split in enumerate(drawing.split_of) if split is None]
     hashes = codes(str(key) for key in components["least_key"].gather(new)).to_list()
-    order = [component for _, component in sorted(zip(hashes, new, strict=True))]  # random, always the same
-    for component in order:
-        drawing.assign_if_fits(component, among=targets, language=drawing.language_of[component])
-    for component in order:
-        if drawing.split_of[component] is None:
-            drawing.assign_if_fits(component, among=drawing.small_splits(), language=_ALL_LANGUAGES)
-    unfilled = [None, *drawing.small_splits()]
+    new = [component for _, component in sorted(zip(hashes, new, strict=True))]  # random, always the same
     for component in new:
-        if drawing.split_of[component] in unfilled:
+        drawing.assign_if_fits(component, [*targets], language=drawing.language_of[component])
+    for component in new:
+        if drawing.split_of[component] is None:
+            drawing.assign_if_fits(component, drawing.incomplete_splits(), language=_ALL_LANGUAGES)
+    incomplete = drawing.incomplete_splits()  # they lose their new components again
+    for component in new:
+        if drawing.split_of[component] is None or drawing.split_of[component] in incomplete:
             drawing.split_of[component] = largest
     return [split for split in drawing.split_of if split is not None]  # each component has a split now
 
@@ -298,14 +300,15 @@ class _Drawing:
         for language in (self.language_of[component], _ALL_LANGUAGES):
             self._assigned_rows[split, language] += self._rows_of_component[component]
 
-    def assign_if_fits(self, component: int, *, among: Iterable[int], language: str) -> None:
-        """Assign a component to the split of `among` that lacks most of its target in a language, if it fits.
+    def assign_if_fits(self, component: int, splits: Iterable[int], *, language: str) -> None:
+        """Assign a component to the split that lacks most of its target in a language, if it fits.
 
-        All splits of `among` have a target, and the language may be `_ALL_LANGUAGES`.
+        It fits into a split if it has at most half of the target's rows and twice the lacking rows. All
+        `splits` have a target, and the language may be `_ALL_LANGUAGES`.
         """
         rows = self._rows_of_component[component]
         # at most half of a target, so that another component fits beside it
-        roomy = [split for split in among if rows <= self._targets[split] / FEWEST_COMPONENTS]
+        roomy = [split for split in splits if rows <= self._targets[split] / FEWEST_COMPONENTS]
         lacking_rows = {split: self._lacking_rows(split, language) for split in roomy}
         split = max(roomy, key=lambda split: lacking_rows[split] / self._targets[split], default=None)
         # a split that lacks 10 rows takes at most 20, to be no farther from its target than before
@@ -318,8 +321,8 @@ class _Drawing:
         rows, all_rows = self._rows_by_language[language], self._rows_by_language[_ALL_LANGUAGES]
         return self._targets[split] * rows / all_rows - self._assigned_rows[split, language]
 
-    def small_splits(self) -> list[int]:
-        """Return the splits with a target that still have too few components."""
+    def incomplete_splits(self) -> list[int]:
+        """Return the splits with a target that have less than `FEWEST_COMPONENTS` components."""
         return [split for split in self._targets if self._assigned_components[split] < FEWEST_COMPONENTS]
 
 

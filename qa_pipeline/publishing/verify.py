@@ -91,7 +91,7 @@ def verify_release(folder: Path) -> list[Check]:
         raise StorageError(
             f"{folder} was not checked: {error}; free space in {tempfile.gettempdir()}, or set TMPDIR"
         ) from error
-    # the checks read facts and settings of the manifest, whose fields `read_manifest` does not check
+    # `read_manifest` does not check the fields of facts and settings, which the checks and the card read
     except (LookupError, TypeError, ValueError, AttributeError, TemplateError) as error:
         raise ReleaseError(f"{folder / MANIFEST} lacks facts or settings of a release") from error
 
@@ -232,9 +232,9 @@ class _Rows:
         texts = self._texts.by_hash(named_documents(rows))  # each is None in a release without texts
         columns = ("pair_id", "coverage", "documents", "evidence")
         for pair_id, coverage, documents, evidence in rows.select(columns).iter_rows():
-            is_refusal = coverage == "none"
-            # an answer has evidence for its claims; a refusal makes no claim, so evidence is wrong there
-            if is_refusal == bool(evidence):
+            # an answer needs evidence for its claims; a refusal must have none, since it makes no claims
+            needs_evidence, has_evidence = coverage != "none", bool(evidence)
+            if needs_evidence != has_evidence:
                 yield f"row {pair_id} has claims without evidence"
             if not documents or any(sha256 not in texts for sha256 in documents):
                 yield f"row {pair_id} rests on a document that {SOURCES} lacks"

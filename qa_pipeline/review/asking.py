@@ -246,11 +246,7 @@ class _RetrievedDocuments:
 def _answer_by_sentence(
     retrieved: _RetrievedDocuments, refused: pl.DataFrame, passage_ids: Sequence[str]
 ) -> pl.DataFrame:
-    """Return the pair with the most similar sentence that answers, or the refusal.
-
-    A sentence answers if source verification accepts it as the answer and its cosine to the question is at
-    least `generation.guard.similarity`.
-    """
+    """Return the pair with the first of `_likely_sentences` that verification accepts, or the refusal."""
     refused_pair = next(typed_rows(refused, PairRow))
     passages_of_documents = passages_by_id(retrieved.chunks)
     passages = {chunk_id: passages_of_documents[chunk_id] for chunk_id in passage_ids}
@@ -261,17 +257,20 @@ def _answer_by_sentence(
     pairs = mark_flawed(pairs, retrieved.chunks, ignore=("not_standalone", "copied_passage"))
     claims = retrieved.claims(pairs)
     verdicts = verify_claims(claims, pairs, sources={}, settings=retrieved.resources.settings.verification)
-    is_proved = (pl.col("verdict") == "supported").all()  # of all claims of a pair; a flawed pair has none
     by_pair = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id").group_by("pair_id")
-    proved_ids = by_pair.agg(is_proved.alias("is_proved")).filter("is_proved")
-    best = pairs.join(proved_ids, on="pair_id", how="semi", maintain_order="left").head(1)
+    # a flawed pair is not split into claims, so it has no row here and is not proved
+    proved = by_pair.agg(is_proved=(pl.col("verdict") == "supported").all()).filter("is_proved")
+    best = pairs.join(proved, on="pair_id", how="semi", maintain_order="left").head(1)
     return best if best.height else refused
 
 
 def _likely_sentences(
     resources: Resources, question: str, passages: Mapping[str, Passage]
 ) -> list[tuple[str, Unit]]:
-    """Return the sentences most similar to a question, the best first, with the ids of their chunks."""
+    """Return the sentences most similar to a question, the best first, with the ids of their chunks.
+
+    Their cosine to the question is at least `generation.guard.similarity`.
+    """
     candidates = list(_sentences(passages))
     vectors = resources.embedder.encode([question, *(sentence.text for _, sentence in candidates)])
     similarity = vectors[1:] @ vectors[0]  # of each sentence to the question

@@ -144,8 +144,8 @@ class _BatchState:
     unproved_claims: set[str]  # ids of claims without evidence
     unproved_pairs: set[str]  # ids of pairs with such a claim
     fabricated: set[str]  # ids of pairs that cite a missing source
-    standing: dict[tuple[str, str | None], DecisionRow]  # the decisions that count, by pair and claim
-    recorded_ids: set[str]
+    current: dict[tuple[str, str | None], DecisionRow]  # the decision that counts, by pair and claim
+    recorded_ids: set[str]  # of all decisions, even if they no longer count
 
 
 def take_decisions(layout: Layout, file: ReadFile, last_seen: int | None = None) -> Taken:
@@ -156,7 +156,7 @@ def take_decisions(layout: Layout, file: ReadFile, last_seen: int | None = None)
         TableError: recorded decisions or tables cannot be read.
         StorageError: a decision cannot be recorded.
     """
-    problems, repeats = dict(file.problems), 0  # problem by number of the line
+    problems, repeats = dict(file.problems), 0  # problems by number of the line
     taken: dict[str, list[DecisionColumns]] = {}
     for batch, lines in _by_batch(layout, file, problems).items():
         state = _read_state(layout, batch, {line.pair_id or "" for line in lines.values()})
@@ -166,21 +166,18 @@ def take_decisions(layout: Layout, file: ReadFile, last_seen: int | None = None)
         for number, row in fitting.items():
             pair = dict(state.pairs[row["pair_id"]])
             target = row["pair_id"], row["claim_id"]  # the claim is None if the whole pair is decided
-            current = state.standing.get(target)  # the decision that counts
-            current_id = current["decision_id"] if current else None
-            is_undo = row["decision"] == REOPENED
-            is_recorded = row["decision_id"] in state.recorded_ids  # a file may be recorded twice
-            # a recorded decision that no longer counts is outdated; an undo never counts, but may be repeated
-            is_repeat = is_recorded and (is_undo or row["decision_id"] == current_id)
+            current = state.current.get(target)
+            is_current = current is not None and row["decision_id"] == current["decision_id"]
+            is_undo, is_recorded = row["decision"] == REOPENED, row["decision_id"] in state.recorded_ids
             if line_counts[target] > 1:
                 several = f"several {file.unit}s decide the same pair or claim; none is recorded"
                 problems[number] = about_pair(pair, several)
-            elif is_repeat:
+            elif is_current or (is_undo and is_recorded):  # recorded before; an undo is never current
                 repeats += 1
             elif problem := _outdated(row, current, is_recorded=is_recorded):
                 problems[number] = about_pair(pair, problem)
             else:
-                rows.append({**row, "takes_back": current_id if is_undo else None})
+                rows.append({**row, "takes_back": current["decision_id"] if current and is_undo else None})
         if rows:
             taken[batch] = rows
     for batch, rows in taken.items():
@@ -222,10 +219,10 @@ def _by_batch(layout: Layout, file: ReadFile, problems: dict[int, str]) -> dict[
 
 
 def _read_state(layout: Layout, batch: str, pair_ids: set[str]) -> _BatchState:
-    """Read these pairs of a batch, their claims, and the recorded decisions."""
-    is_in_file = pl.col("pair_id").is_in([*pair_ids])
-    pairs = read_table(layout.table(PAIRS.name, batch), PAIRS).filter(is_in_file)
-    claims = read_table(layout.table(CLAIMS.name, batch), CLAIMS).filter(is_in_file)
+    """Read the pairs of a batch with these ids, their claims, and the recorded decisions."""
+    has_id = pl.col("pair_id").is_in([*pair_ids])
+    pairs = read_table(layout.table(PAIRS.name, batch), PAIRS).filter(has_id)
+    claims = read_table(layout.table(CLAIMS.name, batch), CLAIMS).filter(has_id)
     recorded = read_decisions(layout.decisions(batch))
     unproved = claims.filter(pl.col("evidence_quote").is_null())
     decisions = typed_rows(standing(recorded), DecisionRow)
@@ -236,7 +233,7 @@ def _read_state(layout: Layout, batch: str, pair_ids: set[str]) -> _BatchState:
         unproved_claims=set(unproved["claim_id"]),
         unproved_pairs=set(unproved["pair_id"]),
         fabricated=set(fabricated_citations(pairs, claims)["pair_id"]),
-        standing={(row["pair_id"], row["claim_id"]): row for row in decisions},
+        current={(row["pair_id"], row["claim_id"]): row for row in decisions},
         recorded_ids=set(recorded["decision_id"]),
     )
 
@@ -329,7 +326,10 @@ def _cannot_edit(row: DecisionColumns, pair: PairRow, *, has_new_text: bool) -> 
 
 
 def _outdated(row: DecisionColumns, current: DecisionRow | None, *, is_recorded: bool) -> str | None:
-    """Return the reason why a decision cannot replace the decision that counts."""
+    """Return the reason why a decision cannot replace `current`, the decision that counts.
+
+    A recorded decision no longer counts: it is neither `current` nor an undo, which would be repeats.
+    """
     if current is None and row["decision"] == REOPENED:
         return "there is no decision to take back"
     if current and row["decided_at"] and current["decided_at"] and row["decided_at"] < current["decided_at"]:
