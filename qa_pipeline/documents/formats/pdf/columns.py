@@ -129,16 +129,17 @@ _NUMBER_IN_LINE = re.compile(
 def remove_running_lines(
     pages: Sequence[Sequence[Line]], heights: Sequence[float], size: float, left_out: Omissions
 ) -> tuple[list[list[Line]], list[Line], list[Line]]:
-    """Remove heads and feet: outermost rows that return on several pages.
+    """Remove heads and feet: page numbers, and outermost rows that return on several pages.
 
-    Returns the other lines of each page, and each head and foot once. Rows whose numbers differ are text.
+    Returns the other lines of each page, and each head and foot once. `Report | 17` and `Report | 18` are a
+    single head, as only their page numbers differ, but `Step 1` and `Step 2` are text.
     """
-    keys_of_pages: Counter[str] = Counter()
+    page_counts: Counter[str] = Counter()  # by key: the text of a row without its page number (`_key_of`)
     for lines, height in zip(pages, heights, strict=True):
         near_edge = [line for line in lines if _is_near_edge(line, height)]
-        keys_of_pages.update(_keys_of(near_edge))  # each key counts once a page
+        page_counts.update(_keys_of(near_edge))  # a set, so a key counts once a page
     least_pages = _LEAST_PAGES if len(pages) > _FEW_PAGES else 2
-    repeated_keys = {key for key, count in keys_of_pages.items() if count >= least_pages}
+    repeated_keys = {key for key, count in page_counts.items() if count >= least_pages}
     texts: list[list[Line]] = []
     first_heads: list[Line] = []
     first_feet: list[Line] = []
@@ -149,21 +150,22 @@ def remove_running_lines(
         feet = _running_rows(rows[len(heads) :][::-1], height, size, repeated_keys)[::-1]
         running = {id(line) for row in (*heads, *feet) for line in row}
         texts.append([line for line in lines if id(line) not in running])
-        _keep_first(heads, "running_head", first_heads, seen, left_out)
-        _keep_first(feet, "running_foot", first_feet, seen, left_out)
+        _keep_or_count(heads, "running_head", first_heads, seen, left_out)
+        _keep_or_count(feet, "running_foot", first_feet, seen, left_out)
     return texts, first_heads, first_feet
 
 
-def _keep_first(
+def _keep_or_count(
     rows: Sequence[Sequence[Line]], kind: str, kept: list[Line], seen: set[str], left_out: Omissions
 ) -> None:
-    """Add parts of running rows to `kept`; count page numbers, and parts whose key was `seen` before."""
+    """Add parts of running rows with new keys to `kept`; count the others, and page numbers, as left out."""
     for line in chain.from_iterable(rows):
         for part in split_at_gaps(line, _WIDE_GAP * line.size):
             key = _key_of(part.text, part.page)
-            is_number = _PAGE_NUMBER.match(part.text) is not None
-            if is_number or key in seen:
-                left_out.add("page_number" if is_number else kind, printed_text(part))
+            if _PAGE_NUMBER.match(part.text):
+                left_out.add("page_number", printed_text(part))
+            elif key in seen:
+                left_out.add(kind, printed_text(part))
             else:
                 kept.append(part)
             seen.add(key)
@@ -172,7 +174,7 @@ def _keep_first(
 def _running_rows(
     from_edge: Sequence[list[Line]], height: float, size: float, repeated_keys: Set[str]
 ) -> list[list[Line]]:
-    """Return the first rows from an edge of a page that are page numbers or have `repeated_keys`."""
+    """Return the rows at an edge of a page, outermost first, that have a page number or a repeated key."""
 
     def is_running(row: Sequence[Line]) -> bool:
         if not all(line.size <= _LARGE * size and _is_near_edge(line, height) for line in row):
@@ -204,7 +206,7 @@ def _is_near_edge(line: Line, height: float) -> bool:
 
 
 def _keys_of(lines: Sequence[Line]) -> set[str]:
-    """Return the keys of lines and of their parts."""
+    """Return the keys (`_key_of`) of lines, and of their parts between wide gaps."""
     parts = (part for line in lines for part in {line, *split_at_gaps(line, _WIDE_GAP * line.size)})
     return {_key_of(part.text, part.page) for part in parts}
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _THIN = 3.0  # points: a thicker shape is a bar or a box, and no line
 _SHORTEST_RULE = 10.0  # points: shorter strokes are parts of letters, arrows and dashes
 _SHORTEST_UPRIGHT = 5.0  # points: beside a row of a table they are as short as its type
-_MOST_SEGMENTS = 400  # a path of more is a curve drawn in small steps, and no frame
+_MOST_SEGMENTS = 400  # of a frame: a path with more is a curve drawn in short straight strokes
 _MOST_RULES = 5_000  # a page of more is a map or plan, without tables
 _DEEPEST_FORM = 8  # forms in forms: writers wrap a page once or twice, a hostile file without end
 
@@ -80,8 +80,8 @@ def _boxes_of(item: "PdfObject", matrix: "PdfMatrix") -> list[Box]:
         return []
 
 
-def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
-    """Yield the box of a thin shape, or the boxes of the strokes of a frame, up to its first curve."""
+def _lines_of(path: "PdfObject", box: Box, form_matrix: "PdfMatrix") -> Iterator[Box]:
+    """Yield the box of a thin shape, or of each straight stroke of a frame before its first curve."""
     from pypdfium2 import raw
 
     width, height = box.right - box.left, box.top - box.bottom
@@ -92,10 +92,9 @@ def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
     is_stroked = raw.FPDFPath_GetDrawMode(path, fill, stroke) and stroke.value
     is_large = width > _SHORTEST_RULE and height > _SHORTEST_UPRIGHT
     count = raw.FPDFPath_CountSegments(path)
-    may_be_frame = is_stroked and is_large and count <= _MOST_SEGMENTS
-    if not may_be_frame:
+    if not (is_stroked and is_large and count <= _MOST_SEGMENTS):
         return
-    matrix = path.get_matrix().multiply(outer)
+    matrix = path.get_matrix().multiply(form_matrix)  # from the path to the form around it, and to the page
     x, y = ctypes.c_float(), ctypes.c_float()
     start = previous = (0.0, 0.0)  # the points where the outline starts, and where the stroke before ended
     for number in range(count):
@@ -103,7 +102,7 @@ def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
         kind = raw.FPDFPathSegment_GetType(segment)
         raw.FPDFPathSegment_GetPoint(segment, x, y)
         point = (x.value, y.value)
-        if kind == raw.FPDF_SEGMENT_BEZIERTO:
+        if kind == raw.FPDF_SEGMENT_BEZIERTO:  # the rest is a figure; straight strokes so far may be rules
             return
         if kind == raw.FPDF_SEGMENT_MOVETO:
             start = point

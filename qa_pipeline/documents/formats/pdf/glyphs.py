@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
 
 BROKEN_WORD = "\ufffe"  # PDFium's mark for a hyphen at a line end; the next line's text follows it
-UNREADABLE = "\ufffd"  # replaces a letter without a Unicode value
-_HYPHEN_CODE = "\x02"  # the code of the same mark, where characters are read one by one
-_CODES = r"\x00-\x08\x0b\x0c\x0e-\x1b\x7f-\x84\x86-\x9f"
-_NO_CHARACTER = re.compile(f"[{_CODES}{UNREADABLE}]")
-_IN_WORD = re.compile(rf"(?<=[^\W\d_])[{_CODES}\x1c-\x1f]|(?<= )[{_CODES}\x1c-\x1f](?=[a-z])")
-"""Codes of fonts without a meaning, mostly ligatures such as `ffi`; some are blanks between words."""
+UNREADABLE = "\ufffd"  # replaces a control code in a word
+_HYPHEN_CODE = "\x02"  # for `BROKEN_WORD`, when PDFium gives characters one by one
+_CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1b\x7f-\x84\x86-\x9f"  # in words they are ligatures such as `ffi`
+_UNREADABLE_CODE = re.compile(f"[{_CONTROLS}{UNREADABLE}]")
+_IN_WORD = re.compile(rf"(?<=[^\W\d_])[{_CONTROLS}\x1c-\x1f]|(?<= )[{_CONTROLS}\x1c-\x1f](?=[a-z])")
+"""Control codes in a word; elsewhere U+001C to U+001F may be blanks, as they are in Python."""
 _FIXED_NAMES = re.compile(
     r"(?i)mono|monaco|menlo|nimbusmon|courier|consol|hack|typewriter|(?:cm|ec|sf|sl|x)tt|code"
 )
@@ -30,7 +30,7 @@ _BOLD_NAMES = re.compile(
 _NAME_LENGTH = 128  # bytes: PDF allows names of 127 (ISO 32000-1, annex C)
 _HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # of a character beyond 16 bits
 _RUN = re.compile(rf"[^\s{BROKEN_WORD}][^\r\n{BROKEN_WORD}]*")  # a line up to its break
-_MARK = re.compile(r"[\d*∗†‡§¶]")  # in exponents and marks of notes
+_MARK = re.compile(r"[\d*∗†‡§¶]")  # a digit or sign, in exponents and marks of notes
 _REST_OF_LAST_WORD = re.compile(r"\S* *$")  # of a line, behind a raised text
 _LONGEST_WORD = 60  # characters of a word: an address or a row of signs is longer
 _REACH = 4  # characters after a raised text that decide its meaning
@@ -59,12 +59,6 @@ def enclose(boxes: Iterable[Box]) -> Box:
 _Edit = tuple[int, int, str]  # start and end of a part of the text, and its new text; "" removes the part
 
 
-class _Letter(NamedTuple):
-    offset: int
-    size: float
-    baseline: float
-
-
 class Glyphs:
     """The characters of a page; methods take offsets in `text`, whose lines end in CR LF or `BROKEN_WORD`."""
 
@@ -86,7 +80,8 @@ class Glyphs:
         # Only marks of notes are removed; a raised number stays, and gets a caret as in `^6`.
         self.note_marks = self._apply_edits(self._raised_edits())
         self.text = _IN_WORD.sub(UNREADABLE, self.text)
-        self.unreadable = without_value + len(_NO_CHARACTER.findall(self.text))
+        # Characters without a Unicode value are not in the text, so none is counted twice.
+        self.unreadable = without_value + len(_UNREADABLE_CODE.findall(self.text))
 
     def _apply_edits(self, ascending: Iterable[_Edit]) -> list[str]:
         """Edit `text` and `_indexes`; returns the texts of the edits without a new text."""
@@ -114,48 +109,46 @@ class Glyphs:
     def _raised_edits(self) -> Iterator[_Edit]:
         """Yield edits of raised text, such as (2, 3, "^6") in `106` with a raised 6, and of marks of notes.
 
-        Raised letters without a number or sign change only in the last word of a line: in `up to x^n`, and
-        not in `x^n and more`.
+        Raised letters without a digit or sign are written as a script only in the last word of a line: they
+        change in `up to x^n`, but not in `x^n and more`.
         """
         for run in _RUN.finditer(self.text):
             run_start, run_end = run.span()
-            # Reading each size is slow, so a run is skipped if its ends and marks have one size.
+            # Reading each size is slow, so a run is skipped if its ends, digits and signs have one size.
+            # This misses raised letters before others, as in `xⁿ.`
             marks = [mark.start() for mark in _MARK.finditer(self.text, run_start, run_end)]
             sizes = {self.size(offset) for offset in (run_start, run_end - 1, *marks)}
             if len(sizes) == 1:
                 continue
             for start, end in self._find_raised(run_start, run_end):
                 raised = self.text[start:end]
-                before = self.text[max(start - _LONGEST_WORD, 0) : start]
                 has_mark = _MARK.search(raised) is not None
-                may_be_script = has_mark or _REST_OF_LAST_WORD.match(self.text, end, run_end) is not None
-                written = raised
-                if start == run_start and has_mark:  # a label, such as that of a footnote
-                    written = f"{raised} "
-                elif start > run_start and may_be_script:
+                is_in_last_word = _REST_OF_LAST_WORD.match(self.text, end, run_end) is not None
+                if start == run_start and has_mark:  # `¹Valve` becomes `1 Valve`
+                    yield start, end, f"{raised} "
+                elif start > run_start and (has_mark or is_in_last_word):
+                    before = self.text[max(start - _LONGEST_WORD, 0) : start]
                     written = write_script(raised, before, self.text[end : end + _REACH])
-                if written != raised:
-                    yield start, end, written
+                    if written != raised:
+                        yield start, end, written
 
     def _find_raised(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield start and end of stretches in a run that are smaller and higher than the text before them."""
-        letters = [
-            _Letter(offset, self.size(offset), self.baseline(offset))
-            for offset in range(start, end)
-            if not self.text[offset].isspace()
-        ]
-        # The first letter, never a blank, may be a label: `1` in `¹Valve` is compared with the larger `V`.
-        word_length = len(self.text[start:end].split(" ", 1)[0])
-        larger = (letter for letter in letters[:word_length] if letters[0].size < _SMALLER * letter.size)
-        normal = next(larger, letters[0])
+        """Yield spans of smaller, higher text in a run: 2 in `m²` and 1 in `¹Valve`, but not 2 in `H₂O`."""
+        offsets = [offset for offset in range(start, end) if not self.text[offset].isspace()]
+        sizes = {offset: self.size(offset) for offset in offsets}
+        baselines = {offset: self.baseline(offset) for offset in offsets}
+        # The first letter, never a blank, may be raised: in `¹Valve`, `1` is compared with the larger `V`.
+        first_word = offsets[: len(self.text[start:end].split(" ", 1)[0])]
+        larger = (offset for offset in first_word if sizes[start] < _SMALLER * sizes[offset])
+        reference = next(larger, start)  # the offset of the letter that others are compared with
         raised: list[int] = []
-        for letter in letters:
-            is_smaller = letter.size < _SMALLER * normal.size
-            rise, least_rise = letter.baseline - normal.baseline, _SHIFT * normal.size
-            if not is_smaller or abs(rise) <= least_rise:
-                normal = letter  # the letters behind it are compared with it
-            elif rise > least_rise:  # and not lowered, as the 2 of H₂O
-                raised.append(letter.offset)
+        for offset in offsets:
+            is_smaller = sizes[offset] < _SMALLER * sizes[reference]
+            rise, least_shift = baselines[offset] - baselines[reference], _SHIFT * sizes[reference]
+            if is_smaller and rise > least_shift:
+                raised.append(offset)
+            elif not is_smaller or rise >= -least_shift:  # not lowered, as 2 is in `H₂O`
+                reference = offset  # the letters behind it are compared with it
         yield from stretches_of(raised)
 
     def box(self, offset: int) -> Box:
@@ -189,12 +182,13 @@ class Glyphs:
         """Return True if a run of a type size, given by its first and last character, is not upright."""
         first_box, last_box = self.box(first), self.box(last)
         box = enclose([first_box, last_box])
-        # Text up or down the page makes a tall box, but level text may have a tall font.
+        # Text up or down the page makes a tall box; level text with a tall font does, too.
         is_level = first_box.bottom == last_box.bottom and first_box.top == last_box.top
         goes_up_or_down = not is_level and box.top - box.bottom > _TALL * size
         goes_left = last_box.left < first_box.left  # upside down, or written from right to left
-        # The angle decides: 0 is upright, and None slanted, as a watermark is.
-        return (goes_up_or_down or goes_left) and self.turns(first) != 0
+        # Of such text the angle decides; alone it would not do, as oblique letters in level text have one.
+        may_be_turned = goes_up_or_down or goes_left
+        return may_be_turned and self.turns(first) != 0  # also if it is None, for a slanted watermark
 
     def turns(self, offset: int) -> int | None:
         """Return the quarter turns, clockwise, that would set a character upright; None if it is slanted."""
@@ -230,23 +224,21 @@ def _read_characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
 
     count = textpage.count_chars()
     text = textpage.get_text_range(errors="surrogatepass") if count else ""
-    if len(text) == count:  # each character has an index
+    # PDFium's text lacks characters without a value, and has one character for the two indexes of `𝑥`.
+    if len(text) == count:
         return text, range(count), 0
     characters: list[str] = []
     indexes: list[int] = []
-    without_value = 0
-    for index in range(count):
-        code = raw.FPDFText_GetUnicode(textpage.raw, index)
-        if not 0 < code < 0x110000:
-            without_value += 1
-            continue
-        pair = "".join(characters[-1:]) + chr(code)
-        if _HALVES.fullmatch(pair):  # a character such as `𝑥` has two indexes, and the first is kept
+    codes = [raw.FPDFText_GetUnicode(textpage.raw, index) for index in range(count)]
+    with_value = [(index, chr(code)) for index, code in enumerate(codes) if 0 < code < 0x110000]
+    for index, character in with_value:
+        pair = (characters[-1] if characters else "") + character
+        if _HALVES.fullmatch(pair):  # the halves of `𝑥`: the index of the first is kept
             characters[-1] = pair.encode("utf-16", "surrogatepass").decode("utf-16")
         else:
-            characters.append(chr(code))
+            characters.append(character)
             indexes.append(index)
-    return "".join(characters).replace(_HYPHEN_CODE, BROKEN_WORD), indexes, without_value
+    return "".join(characters).replace(_HYPHEN_CODE, BROKEN_WORD), indexes, count - len(with_value)
 
 
 def stretches_of(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:

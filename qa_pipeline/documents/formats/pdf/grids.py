@@ -12,7 +12,7 @@ from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
 from qa_pipeline.documents.formats.pdf.lines import Line, Word, part_of, words_of
 
 _NEAR = 3.0  # points: programs draw lines that meet with gaps and overlaps of about their thickness
-_NARROWEST = 12.0  # points: what reaches less far beyond a side is no column
+_NARROWEST = 12.0  # points: the width of a column at least
 _COVERED = 0.6  # of an edge: two fields are parted by a line with small gaps, not by a stub of one
 _MOST_RULES = 400  # of a direction: all crossings are compared, and maps have thousands
 _MOST_FIELDS = 4_000  # of a grid: graph paper and drawings have more
@@ -88,20 +88,23 @@ def _do_cross(across: Box, upright: Box) -> bool:
 
 def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
     """Return the grid of crossing lines; None if it has no fields, too many, or open fields at an end."""
-    heights, across_at = _group_by_centre(across, axis=1)
-    heights, across_at = heights[::-1], across_at[::-1]  # from the top
-    sides, upright_at = _group_by_centre(upright, axis=0)
+    across_by_height, upright_by_side = _group_by_centre(across, axis=1), _group_by_centre(upright, axis=0)
+    heights = sorted(across_by_height, reverse=True)  # from the top: three of them make two rows
+    sides = sorted(upright_by_side)
     row_count, column_count = len(heights) - 1, len(sides) - 1
     if row_count < 1 or column_count < 1 or row_count * column_count > _MOST_FIELDS:
         return None
     across_box, upright_box = enclose(across), enclose(upright)
-    if _overhangs(across_box, upright_box, axis=0) or _overhangs(upright_box, across_box, axis=1):
+    is_open_at_side = _overhangs(across_box, upright_box, axis=0)  # no upright line ends the lines across
+    is_open_at_top_or_foot = _overhangs(upright_box, across_box, axis=1)
+    if is_open_at_side or is_open_at_top_or_foot:
         return None
     line_below = [
-        [_is_drawn(rules, left, right, axis=0) for left, right in pairwise(sides)] for rules in across_at[1:]
+        [_is_drawn(across_by_height[bottom], left, right, axis=0) for left, right in pairwise(sides)]
+        for bottom in heights[1:]
     ]
     line_right = [
-        [_is_drawn(rules, bottom, top, axis=1) for rules in upright_at[1:]]
+        [_is_drawn(upright_by_side[right], bottom, top, axis=1) for right in sides[1:]]
         for top, bottom in pairwise(heights)
     ]
     taken: set[tuple[int, int]] = set()  # the fields of the cells so far, which may span several
@@ -115,7 +118,7 @@ def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
 
 
 def _overhangs(box: Box, other: Box, axis: int) -> bool:
-    """Return True if the box of some lines reaches so far beyond the other that fields there are open."""
+    """Return True if a box reaches beyond another at an end of an axis, by the width of a column at least."""
     return box[axis] <= other[axis] - _NARROWEST or other[axis + 2] + _NARROWEST <= box[axis + 2]
 
 
@@ -139,22 +142,21 @@ def _build_cell(
     return cell
 
 
-def _group_by_centre(ruling_lines: Sequence[Box], axis: int) -> tuple[list[float], list[list[Box]]]:
-    """Group lines whose centres on an axis (0 for x, 1 for y) are close; return centres and groups."""
-    centres: list[float] = []
-    groups: list[list[Box]] = []
+def _group_by_centre(ruling_lines: Sequence[Box], axis: int) -> dict[float, list[Box]]:
+    """Return groups of lines close to one another on an axis (0 for x, 1 for y), by their lowest centre."""
+    groups: dict[float, list[Box]] = {}
+    lowest = -math.inf  # the centre of the first line in the last group
     for line in sorted(ruling_lines, key=lambda line: line[axis] + line[axis + 2]):
         centre = (line[axis] + line[axis + 2]) / 2
-        if centres and centre - centres[-1] <= _NEAR:
-            groups[-1].append(line)
-        else:
-            centres.append(centre)
-            groups.append([line])
-    return centres, groups
+        if centre - lowest > _NEAR:
+            lowest = centre
+            groups[lowest] = []
+        groups[lowest].append(line)
+    return groups
 
 
 def _is_drawn(rules: Sequence[Box], start: float, end: float, *, axis: int) -> bool:
-    """Return True if lines along an axis cover most of the edge from `start` to `end`."""
+    """Return True if lines along an axis cover most of a field's edge from `start` to `end`."""
     covered = sum(max(min(rule[axis + 2], end) - max(rule[axis], start), 0.0) for rule in rules)
     return covered >= _COVERED * (end - start)
 
@@ -182,19 +184,20 @@ def _group_by_column(words: Sequence[Word], borders: Sequence[float]) -> list[tu
 
 
 Gap = tuple[float, float]  # the start and the end of the white between two columns
-Strip = list[list[Line]]  # a printed row of a table: for each column its parts of lines
+Strip = list[list[Line]]  # a printed row of a table: for each column the parts of lines in it, or []
 
 _SPACE = 0.28  # of the type size: the width of a blank
 _CROSSING = 0.1  # of the rows: a heading over columns or an overlong cell may cross a gap, text must not
 _LEAST_GAP = 0.5  # of the type size: about two blanks of a text
-_FEW = 3  # rows: in so few of them blanks of a text may be above one another by chance
+_FEW = 3  # rows, in which blanks may be above one another by chance, so that gaps must be wider
+_LEAST_GAP_OF_FEW, _LEAST_GAP_OF_ONE = 0.8, 1.0  # of the type size, for few rows and for a single row
 
 
 def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
     """Return the white gaps that run through the rows; the more rows, the narrower a gap may be."""
-    least_width = _LEAST_GAP * size
-    if len(rows) <= _FEW:
-        least_width = size if len(rows) == 1 else 0.8 * size
+    least_gap = _LEAST_GAP if len(rows) > _FEW else _LEAST_GAP_OF_FEW
+    if len(rows) == 1:
+        least_gap = _LEAST_GAP_OF_ONE
     words = [word for row in rows for line in row for word in words_of(line)]
     # From left to right, 1 where a word begins and -1 where it ends; their sum is the number of words there.
     edges = sorted([*((word.left, 1) for word in words), *((word.right, -1) for word in words)])
@@ -209,9 +212,10 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
             gaps[-1] = (gaps[-1][0], next_position)
         else:
             gaps.append((position, next_position))
-    left_edge, right_edge = edges[0][0], edges[-1][0]  # a gap there is a margin that a few lines reach into
+    # A gap at the left or right edge is a margin, into which a heading or overlong cell reaches.
+    left_edge, right_edge = edges[0][0], edges[-1][0]
     inner_gaps = [(start, end) for start, end in gaps if left_edge < start and end < right_edge]
-    return [(start, end) for start, end in inner_gaps if end - start >= least_width]
+    return [(start, end) for start, end in inner_gaps if end - start >= least_gap * size]
 
 
 def strips_of(rows: Sequence[Sequence[Line]], gaps: Sequence[Gap]) -> list[Strip]:
@@ -234,8 +238,9 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
             boiler and back        goes on: `boiler` had no room behind `the`
     Valve   stops it               a new row: `stops` had room behind `back`
     """
+    # If all strips have text in the same columns, no cell wraps, as the cells of a row seldom wrap together.
     filled_patterns = {tuple(map(bool, strip)) for strip in strips}  # for each column, True if it has text
-    if len(filled_patterns) <= 1:  # no cell wraps, as the others in its row would seldom be as long
+    if len(filled_patterns) <= 1:
         return [[strip] for strip in strips]
     right_edges = [  # infinite for a column of single words, since these never wrap
         max(line.right for line in column) if any(" " in line.text for line in column) else math.inf
@@ -250,7 +255,8 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
         first, above = rows[-1][0], rows[-1][-1]
         columns = zip(above, strip, right_edges, strict=True)
         cells_go_on = all(_goes_on(lines, further, edge) for lines, further, edge in columns if further)
-        is_full = len(strip) > 2 and all(strip) and all(first)  # every column has text, as at the row's start
+        # Text in every column, as in the row's first strip, begins a row; but two cells may wrap together.
+        is_full = len(strip) > 2 and all(strip) and all(first)
         if is_full or (strip[key_column] and not cells_go_on):
             rows.append([strip])
         else:

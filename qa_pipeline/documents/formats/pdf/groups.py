@@ -14,8 +14,8 @@ from qa_pipeline.records import BlockKind
 ITEM = re.compile(r"^\s*(?:[•‣▪●○◦∙–*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")  # such as `•`, `2.` or `(a)`
 _ON_ONE_PAGE = frozenset({"heading", "code"})  # kinds of blocks that end with their page
 _LARGER = 1.1  # of the usual type size: a heading is a point larger in text of 10 points
-_COLUMN = 0.15  # of the letters: fewer, in lines that begin at one position, are set in and no column
-_END_QUANTILE = 0.9  # of the right ends of its lines is that of a column: some reach into the margin
+_COLUMN_SHARE = 0.15  # of the letters, in lines with one left edge, make a column; fewer are indented lines
+_END_QUANTILE = 0.9  # of the right ends of a column's lines: a few lines reach into the margin
 _WORD_SPACE = 0.6  # of the type size: a wide blank, so that room for a word is certain
 _WIDER = 1.3  # of its mean width: how wide a word of wide letters may be
 _NEARLY = 3  # type sizes: a line that ends so close to the edge was full, as words are not cut
@@ -36,7 +36,7 @@ class Shape:
     right: float
     step: float  # the distance of neighbouring lines
     columns: tuple[float, ...] = ()  # the positions at which many lines begin
-    ends: tuple[float, ...] = ()  # the right ends of these lines
+    ends: tuple[float, ...] = ()  # the usual right end of these lines, for each column
 
     def is_full(self, line: Line) -> bool:
         """Return True if a line reaches the right end of its column."""
@@ -80,7 +80,7 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
     for line in body:
         letters_at[round(line.left)] += len(line.text)
     total = letters_at.total()
-    columns = tuple(sorted(left for left, letters in letters_at.items() if letters >= _COLUMN * total))
+    columns = tuple(sorted(left for left, letters in letters_at.items() if letters >= _COLUMN_SHARE * total))
     column_ends = [sorted(line.right for line in body if abs(line.left - column) < 1) for column in columns]
     steps = sorted(  # ascending, so that the most common is the smallest of the most frequent
         round(above.bottom - below.bottom, 1)
@@ -91,7 +91,7 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
     return Shape(
         size,
         left=columns[0] if columns else 0.0,
-        right=column_ends[0][-1] if columns else 0.0,  # the farthest end in the first column
+        right=column_ends[0][-1] if columns else 0.0,  # the farthest end: beyond it are margins and columns
         step=usual_step or 1.2 * size,
         columns=columns,
         ends=tuple(ends[int(_END_QUANTILE * len(ends))] for ends in column_ends),
@@ -142,13 +142,14 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         return False
     if last.broken:
         first_half = last.text.split(" ")[-1]
-        # `The` below `compu` is a new word, but `Donald` below `Mac` the rest of a name.
+        # `The` below `compu` is a new word, and judged like other lines; `Donald` below `Mac` is no new word.
         is_new_word = first_half[:1].islower() and line.text[:1].isupper()
-        if not is_new_word:  # text below code is a block of its own
-            return group.kind != "code" or kind == "code"
+        is_text_below_code = group.kind == "code" and kind != "code"
+        if not is_new_word:
+            return not is_text_below_code
     if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
-        is_next_column = line.bottom > last.top
-        is_next_line = not is_next_column and last.bottom - line.bottom < 2 * line.size
+        is_in_column = line.bottom <= last.top  # lines of the next column begin above the last line
+        is_next_line = is_in_column and last.bottom - line.bottom < 2 * line.size
         is_near = kind == "code" or (is_next_line and last.size == line.size)  # code may have empty lines
         return group.kind == kind and not is_new_page and is_near
     has_row = _is_row(last) or _is_row(line)  # such as a price list's, which is a block of its own
@@ -188,16 +189,15 @@ def _is_row(line: Line) -> bool:
 def _may_continue(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     """Return True if a line has the size and weight of the line above it, and begins no list item."""
     last = group.lines[-1]
-    # Lines of further columns always reach the edge, which is that of the first.
-    reaches_edge = last.right >= shape.right - _NEARLY * line.size
+    # `shape.right` is the edge of the first column: lines of the others, farther right, are always full.
+    is_full = last.right >= shape.right - _NEARLY * line.size
     # Below a full line the weight may change, as a paragraph may have bold words.
-    has_same_type = abs(last.size - line.size) <= 1 and (last.bold == line.bold or reaches_edge)
-    # `- source` begins no item below `tools that are open`, nor `2. of the act` below `see section`.
+    has_same_type = abs(last.size - line.size) <= 1 and (last.bold == line.bold or is_full)
     inset = line.left - last.left  # a little below 0 in uneven text
-    is_in_paragraph = group.kind == "paragraph" and reaches_edge and -2 < inset < _WIDEST_INSET
+    is_in_paragraph = group.kind == "paragraph" and is_full and -2 < inset < _WIDEST_INSET
+    # A dash or number amid a sentence begins no item: `- source` below `are open`, `2. of` below `see page`.
     is_amid_sentence = last.text[-1:] not in ".!?:;" and line.text[:1] in "-–0123456789"
-    begins_item = kind == "list_item" and not (is_in_paragraph and is_amid_sentence)
-    return has_same_type and not begins_item
+    return has_same_type and (kind != "list_item" or (is_in_paragraph and is_amid_sentence))
 
 
 def give_levels(groups: Sequence[Group]) -> None:

@@ -195,7 +195,7 @@ _HEADS, _PREFIXES, _TAILS = (
     frozenset(of_all(f"layout.{part}")) for part in ("compound_heads", "word_prefixes", "compound_tails")
 )
 _SHORT_WORDS = frozenset().union(*(lexicon.stop_words for lexicon in LEXICONS.values()))
-_SHORTEST_REST = 3  # fewer letters than these are seldom carried over to a new line
+_SHORTEST_REST = 3  # letters: words are seldom broken before fewer, so `plug-` above `in` is a compound
 _SHORTEST_WORD = 4  # letters: a shorter part of a word may be a word by chance
 _SPELT = re.compile(r"[^\W\d_]+(?:-+[^\W\d_]+)*")  # a word, or a compound with its hyphens
 
@@ -212,7 +212,7 @@ class Spelling:
         """Join a word broken at a line end; returns the line with the whole word, and the rest of the next.
 
         `line` lacks its hyphen: `compu` and `ter is` give `computer` and ` is`. A `hard` hyphen is printed
-        amid the page without PDFium's mark of a broken word, so it mostly belongs to the word.
+        without PDFium's mark of a broken word, so it mostly belongs to the word, as in `well-known`.
         """
         end_of_line = line[-_END_LENGTH:]
         if line.endswith("/") and following[:1].isalnum():  # `a.org/-` above `news`: it only breaks the line
@@ -227,7 +227,8 @@ class Spelling:
         if not first_match or _ADDRESS.search(end_of_line):  # `24-` above `hour`, or an address
             return f"{line}-", following
         first, before = first_match[0], end_of_line[: first_match.start()]
-        # `state-of-the-` above `art` ends in a word, `E-Mail-Adres-` above `sen` in the half of one.
+        # A chain keeps its hyphens: `state-of-the-` above `art`, where `the` is a word, or `one-size-` above
+        # `fits-all`. `E-Mail-Adres-` above `sen` is not such a chain, and becomes `E-Mail-Adressen`.
         is_word = first.islower() and (first in _SHORT_WORDS or self._words[first] > 1)
         is_chain = before.endswith("-") and (is_word or rest.startswith("-"))
         if is_chain or self._is_compound(first, second, hard=hard):
@@ -236,7 +237,7 @@ class Spelling:
         return line + second, rest
 
     def _is_compound(self, first: str, second: str, *, hard: bool) -> bool:
-        """Return True if the hyphen between two parts of a word belongs to it; see `rejoin` for `hard`."""
+        """Return True if a hyphen belongs to a word; a `hard` hyphen lacks PDFium's mark of a broken word."""
         before, after = first.lower(), second.lower()
         if self._words[before + after]:  # elsewhere in the document it is a single word
             return False
@@ -282,7 +283,7 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
 def _join_pair(above: str, before: Line, line: Line, spelling: Spelling) -> tuple[str, str]:
     """Return two neighbouring texts as joined: the first gets the rest of its broken word, or a blank.
 
-    `above` is the text of `before`, less the rest of a word that an earlier line got.
+    `above` is the text of `before`, without letters that went to a broken word in the line above it.
     """
     text, ending = line.text, above[-2:]  # a hyphen or dash, and the character before it
     is_new_page = line.page != before.page
@@ -291,10 +292,10 @@ def _join_pair(above: str, before: Line, line: Line, spelling: Spelling) -> tupl
     if text[:1].isalnum() and _HARD_HYPHEN.search(ending):  # `24-` above `hour`
         # At a page break the hyphen may break a word, as PDFium marks breaks within a page alone.
         return spelling.rejoin(above.removesuffix("-"), text, hard=not is_new_page)
-    is_range = text[:1].isdigit() and _RANGE.search(ending)  # `2024–` above `2026`
-    if is_new_page or is_range or _is_address(above[-_END_LENGTH:], text):
+    if is_new_page:  # the texts go to two blocks
         return above, text
-    return f"{above} ", text
+    is_range = text[:1].isdigit() and _RANGE.search(ending)  # `2024–` above `2026`
+    return above if is_range or _is_address(above[-_END_LENGTH:], text) else f"{above} ", text
 
 
 def _is_unsure(before: Line, line: Line) -> bool:

@@ -87,13 +87,13 @@ def draw_page(
 
 
 def _boxes_as_shown(page: "PdfPage", number: int, text: str, evidence: Span) -> list[Box]:
-    """Return the boxes of the letters of a span of the text, in points on the page as it is shown."""
+    """Return the boxes of the letters in a span of a page's `text`, in points on the page as it is shown."""
     with closing(page.get_textpage()) as textpage:
         glyphs, _ = read_upright(page, textpage, number)
-        start, end = (max(offset, 0) for offset in evidence)  # below 0 for evidence from an earlier page
+        start, end = (max(offset, 0) for offset in evidence)  # evidence from an earlier page begins below 0
         upright_boxes = [glyphs.box(offset) for offset in locate(text, start, end, glyphs.text)]
-    # `/Rotate` turns the stored page to the page as shown, `glyphs.turn` to upright text. A table stored
-    # sideways with `/Rotate` 90 is shown upright: both turns are 1, and none is left.
+    # Both turns are clockwise from the stored page: `/Rotate` to the page as shown, in degrees, and
+    # `glyphs.turn` to upright text, in quarter turns. The difference takes upright text to the page as shown.
     turn = (page.get_rotation() // 90 - glyphs.turn) % 4
     return [turn_box(box, turn, glyphs.paper) for box in upright_boxes]
 

@@ -26,7 +26,8 @@ _MOSTLY = 0.5  # of the paper: a picture as large is the page
 _STAMP = 40  # characters: scanners print a date or number, and no sentence
 _NOTED_SHARE = 0.002  # of the characters: one broken word in about a hundred
 _REFUSED_SHARE = 0.25  # of the characters: hardly a word of such a text can be read
-_PRIVATE_CODES = re.compile("[\ue000-\uf8e4\U000f0000-\U0010fffd]{2,}")  # but for parts of tall brackets
+_PRIVATE_CODES = re.compile("[\ue000-\uf8e4\U000f0000-\U0010fffd]{2,}")
+"""Codes without a common meaning: a single one is a bullet or sign, and from U+F8E5 are parts of brackets."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -105,8 +106,8 @@ def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> l
     """Count letters whose Unicode value is missing or means nothing; returns a note, or refuses the text."""
     texts = [line.text for page in pages for line in page.lines]
     printed = max(sum(map(visible, texts)), 1)
-    without_meaning = sum(len(codes) for text in texts for codes in _PRIVATE_CODES.findall(text))
-    broken = left_out.pieces["unreadable_character"] + without_meaning
+    private = sum(len(codes) for text in texts for codes in _PRIVATE_CODES.findall(text))
+    broken = left_out.pieces["unreadable_character"] + private
     share = broken / printed
     problem = f"{broken} of {printed} characters ({share:.1%}) have no Unicode value or a wrong one"
     if share >= _REFUSED_SHARE:
@@ -132,7 +133,7 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
         left_out.add("hidden", text)
     for mark in glyphs.note_marks:
         left_out.add("footnote_mark", mark)
-    left_out.count("unreadable_character", glyphs.unreadable, glyphs.unreadable)
+    left_out.count("unreadable_character", glyphs.unreadable, characters=glyphs.unreadable)
     characters = len(glyphs.text) if lines else 0  # lines that are all turned are no text of the page
     covered = sum(share_of(picture, glyphs.paper) for picture in drawing.pictures)
     is_scan = characters <= _STAMP and covered >= _MOSTLY

@@ -34,10 +34,11 @@ class Table:
 def _table_of(header: Sequence[Strip], body: Sequence[Sequence[Strip]], spelling: Spelling) -> Table:
     """Return a table, marked as doubtful for long names of columns or a single row in its body.
 
-    A row of the header is a single printed row; a row of the body has one or several.
+    A row of the header is a strip. A row of the body has several strips if its cells wrap: `Pump | moves`
+    and ` | water` make the cells `Pump` and `moves water`.
     """
     header_texts = [[" ".join(part.text for part in column) for column in strip] for strip in header]
-    body_cells = [grids.columns_of(strips) for strips in body]  # the lines of each cell, by row
+    body_cells = [grids.columns_of(strips) for strips in body]  # for each row, the lines of each cell
     has_names = not header_texts[0][0].endswith(":")  # `Name: | Anna` is a row of data
     cells = [
         *([Cell(text, header=has_names) for text in texts] for texts in header_texts),
@@ -51,6 +52,7 @@ def _table_of(header: Sequence[Strip], body: Sequence[Sequence[Strip]], spelling
 
 
 def _write_table(cells: Sequence[Sequence[Cell]], lines_by_cell: Sequence[Sequence[Line]]) -> Table:
+    """Return the table of rows of cells; its box and offset are those of the lines in the cells."""
     rows, empty_columns = render_table(cells)
     lines = [line for cell_lines in lines_by_cell for line in cell_lines]
     box = enclose(line.box for line in lines)
@@ -142,16 +144,13 @@ def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
         return []
     stacks: list[list[Box]] = []
     for rule in sorted(across, key=lambda rule: (-rule.top, rule.left)):
-        stack = next((stack for stack in stacks if _have_same_sides(stack[0], rule)), None)
+        same_left = [stack for stack in stacks if abs(stack[0].left - rule.left) < _SAME_SIDE]
+        stack = next((stack for stack in same_left if abs(stack[0].right - rule.right) < _SAME_SIDE), None)
         if stack is None:
             stacks.append([rule])
         elif stack[-1].bottom - rule.top > _DOUBLE_RULE:  # else it is the second of a double line
             stack.append(rule)
     return [stack for stack in stacks if len(stack) > 1][:_MOST_STACKS]
-
-
-def _have_same_sides(rule: Box, other: Box) -> bool:
-    return abs(rule.left - other.left) < _SAME_SIDE and abs(rule.right - other.right) < _SAME_SIDE
 
 
 def _is_table(grid: Grid) -> bool:
@@ -209,7 +208,8 @@ class _Stack:
         ranges = self._zones_of_tables()
         starts = {start for start, _ in ranges}
         for start, end in ranges:
-            below = [] if end in starts else self.zones[end]  # zone `end` is in the next table
+            # A header in a lone zone has its body below the last rule, in a zone of no other table.
+            below = [] if end in starts else self.zones[end]
             header, body_zones = self._find_header(start, end, below)
             if not header:  # the rows stay text
                 continue
@@ -245,21 +245,27 @@ class _Stack:
     def _find_header(self, start: int, end: int, below: Sequence[Row]) -> tuple[list[Row], list[list[Row]]]:
         """Return the header of a table, [] if it has none, and its other rows zone by zone.
 
-        The table has the zones from `start` to before `end`, and may go on in the rows `below` them. With `=`
-        for a rule, its header `Name` is above the first rule (`Name = Lund =`), in the first of several zones
-        (`= Name = Lund =`), or in a lone zone, with the body below all rules (`= Name = Lund`).
+        The table has the zones from `start` to before `end`, and may go on in the rows `below` them. The
+        header `Name` is above the first rule, in the first of several zones, or in a lone zone:
+
+            Name    ----    ----
+            ----    Name    Name
+            Lund    ----    ----
+            ----    Lund    Lund
+                    ----
         """
         zones = self.zones[start:end]
         rows = [row for zone in zones for row in zone]
         nearest_first = self.zones[start - 1][::-1]  # `start` is 1 at least
-        above = self._rows_beyond(rows, nearest_first, require_full=True)[::-1]  # from the top again
-        # Below a header in a lone zone, the first row of the body may have empty cells.
-        may_be_header = len(zones) == 1 and len(rows) <= _MOST_HEADER_ROWS and not above
-        if further := self._rows_beyond(rows, below, require_full=not may_be_header):
+        header_above = self._rows_beyond(rows, nearest_first, require_full=True)[::-1]  # from the top again
+        # A body below a lone header may begin with a row that has empty cells.
+        is_lone_header = len(zones) == 1 and len(rows) <= _MOST_HEADER_ROWS and not header_above
+        if further := self._rows_beyond(rows, below, require_full=not is_lone_header):
             zones.append(further)
-        if above:
-            return above, zones
-        return (zones[0], zones[1:]) if len(zones) > 1 else ([], zones)
+        if header_above:
+            return header_above, zones
+        header, *body = zones
+        return (header, body) if body else ([], zones)
 
     def _rows_beyond(self, rows: Sequence[Row], beyond: Sequence[Row], *, require_full: bool) -> list[Row]:
         """Return the rows above or below all rules of a table that go on in its columns, nearest first.
@@ -271,8 +277,8 @@ class _Stack:
             return []
         size = _usual_size(rows)
         gaps = grids.gaps_between(rows, size)
-        _, *columns = grids.strips_of(beyond[:1], gaps)[0]  # of the nearest row, without the first
-        if require_full and not all(columns):
+        (nearest_strip,) = grids.strips_of(beyond[:1], gaps)
+        if require_full and not all(nearest_strip[1:]):
             return []
         further: list[Row] = []
         previous = min(rows, key=lambda row: abs(row[0].bottom - beyond[0][0].bottom))  # nearest to them
@@ -281,8 +287,8 @@ class _Stack:
             is_outside = row[0].left < self.left - _SAME_SIDE
             is_taken = id(row[0]) in self.taken  # by another table
             remaining_gaps = grids.narrow_gaps(gaps, row, size)
-            closes_gap = len(remaining_gaps) < len(gaps)
-            if is_apart or is_outside or is_taken or closes_gap:
+            has_words_in_gap = len(remaining_gaps) < len(gaps)  # a line goes across from column to column
+            if is_apart or is_outside or is_taken or has_words_in_gap:
                 break
             gaps, previous = remaining_gaps, row
             further.append(row)

@@ -44,32 +44,31 @@ def find_hidden(
     pictures: Sequence[Box],
     annotations: Annotations,
 ) -> set[int]:
-    """Return PDFium's indexes of the characters that do not show, or are marked for redaction.
-
-    Text that OCR laid over a picture shows where the picture has ink.
-    """
+    """Return PDFium's indexes of the characters that do not show, or are marked for redaction."""
     import numpy as np
     from pypdfium2 import raw
 
     paper = paper_of(page)
-    if not annotations.may_cover_text and _is_plain(objects, paper):
+    if not annotations.may_cover_text and _is_plain(objects, paper):  # as most are, and drawing is slow
         return set()
     text_objects = (item for item in objects if item.type == raw.FPDF_PAGEOBJ_TEXT)
     texts = {ctypes.addressof(item.raw.contents): item for item in text_objects}
     letters, hidden = _read_letters(textpage)  # tiny letters are hidden
     full, textless = _draw(page, paper, texts, set(texts)), _draw(page, paper, texts, set())
-    # Texts written over others are drawn apart, else they would show in the pixels of letters below them.
+    # Two layers: texts written over others are drawn apart, as their ink would make letters below them show.
     upper = _find_upper(letters, paper, full.shape)
     lower_letters = [letter for letter in letters if letter.text_address not in upper]
     upper_letters = [letter for letter in letters if letter.text_address in upper]
-    for shown, shown_letters in ((set(texts) - upper, lower_letters), (upper, upper_letters)):
-        if shown_letters:
-            picture = full if shown >= set(texts) else _draw(page, paper, texts, shown)
-            differs = (np.ptp([picture, textless], axis=0) > _SEEN).any(axis=2)  # pixels, in any colour
-            for letter in shown_letters:
-                if not differs[_pixels_of(letter.box, paper, full.shape)].any():
+    for layer, letters_in_layer in ((set(texts) - upper, lower_letters), (upper, upper_letters)):
+        if letters_in_layer:
+            has_all_texts = layer >= set(texts)  # mostly the lower layer, as few pages have an upper one
+            picture = full if has_all_texts else _draw(page, paper, texts, layer)
+            difference = np.ptp([picture, textless], axis=0)  # of each pixel in each colour
+            shows = (difference > _SEEN).any(axis=2)
+            for letter in letters_in_layer:
+                if not shows[_pixels_of(letter.box, paper, full.shape)].any():
                     hidden.add(letter.number)
-    hidden.difference_update(_find_over_ink(letters, pictures, textless, paper))
+    hidden.difference_update(_find_over_ink(letters, pictures, textless, paper))  # text of a scan by OCR
     return hidden | {letter.number for letter in letters if _is_within(letter.box, annotations.redacted)}
 
 
@@ -87,10 +86,7 @@ def _draw(page: "PdfPage", paper: Box, texts: "dict[int, PdfObject]", shown: set
 
 
 def _is_plain(objects: "Sequence[PdfObject]", paper: Box) -> bool:
-    """Return True if all text is dark, of a usual size, on the paper, and apart from pictures and shapes.
-
-    Most pages are plain, and drawing a page takes longer than reading it.
-    """
+    """Return True if all text is dark, of a usual size, on the paper, and apart from pictures and shapes."""
     import numpy as np
     from pypdfium2 import raw
 
