@@ -124,7 +124,7 @@ class Glyphs:
                 raised = self.text[start:end]
                 has_mark = _MARK.search(raised) is not None
                 is_in_last_word = _REST_OF_LAST_WORD.match(self.text, end, run_end) is not None
-                if start == run_start and has_mark:  # `¹Valve` becomes `1 Valve`
+                if start == run_start and has_mark:  # `¹Valve` becomes `1 Valve`, `ᵃValve` stays
                     yield start, end, f"{raised} "
                 elif start > run_start and (has_mark or is_in_last_word):
                     before = self.text[max(start - _LONGEST_WORD, 0) : start]

@@ -89,8 +89,7 @@ def _do_cross(across: Box, upright: Box) -> bool:
 def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
     """Return the grid of crossing lines; None if it has no fields, too many, or open fields at an end."""
     across_by_height, upright_by_side = _group_by_centre(across, axis=1), _group_by_centre(upright, axis=0)
-    heights = sorted(across_by_height, reverse=True)  # from the top: three of them make two rows
-    sides = sorted(upright_by_side)
+    heights, sides = sorted(across_by_height, reverse=True), sorted(upright_by_side)  # from the top left
     row_count, column_count = len(heights) - 1, len(sides) - 1
     if row_count < 1 or column_count < 1 or row_count * column_count > _MOST_FIELDS:
         return None

@@ -148,7 +148,7 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         if not is_new_word:
             return not is_text_below_code
     if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
-        is_in_column = line.bottom <= last.top  # lines of the next column begin above the last line
+        is_in_column = line.bottom <= last.top  # a line of the next column is above the last line
         is_next_line = is_in_column and last.bottom - line.bottom < 2 * line.size
         is_near = kind == "code" or (is_next_line and last.size == line.size)  # code may have empty lines
         return group.kind == kind and not is_new_page and is_near
@@ -189,7 +189,7 @@ def _is_row(line: Line) -> bool:
 def _may_continue(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     """Return True if a line has the size and weight of the line above it, and begins no list item."""
     last = group.lines[-1]
-    # `shape.right` is the edge of the first column: lines of the others, farther right, are always full.
+    # `shape.right` is the edge of the first column; lines of further columns always reach it.
     is_full = last.right >= shape.right - _NEARLY * line.size
     # Below a full line the weight may change, as a paragraph may have bold words.
     has_same_type = abs(last.size - line.size) <= 1 and (last.bold == line.bold or is_full)

@@ -116,8 +116,7 @@ def _write_blocks(groups: Sequence[Group], spelling: Spelling, left_out: Omissio
     """Yield the blocks of groups, with signs of doubt in sentences torn by a page or column."""
     _mark_torn(groups)
     for group in groups:
-        if group.table is not None:
-            # A row such as `Town: Lund | Age: 21` names filled columns; names of empty ones are paragraphs.
+        if group.table is not None:  # rows are `Name: cell`, so names without any cell are paragraphs
             yield from (Block("paragraph", name, page=group.page) for name in group.table.empty_columns)
             yield from (Block("table_row", row, page=group.page) for row in group.table.rows)
         elif group.kind == "code":

@@ -295,7 +295,8 @@ def _join_pair(above: str, before: Line, line: Line, spelling: Spelling) -> tupl
     if is_new_page:  # the texts go to two blocks
         return above, text
     is_range = text[:1].isdigit() and _RANGE.search(ending)  # `2024–` above `2026`
-    return above if is_range or _is_address(above[-_END_LENGTH:], text) else f"{above} ", text
+    is_joined = is_range or _is_address(above[-_END_LENGTH:], text)
+    return (above if is_joined else f"{above} "), text
 
 
 def _is_unsure(before: Line, line: Line) -> bool:

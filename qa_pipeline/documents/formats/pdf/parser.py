@@ -27,7 +27,7 @@ _STAMP = 40  # characters: scanners print a date or number, and no sentence
 _NOTED_SHARE = 0.002  # of the characters: one broken word in about a hundred
 _REFUSED_SHARE = 0.25  # of the characters: hardly a word of such a text can be read
 _PRIVATE_CODES = re.compile("[\ue000-\uf8e4\U000f0000-\U0010fffd]{2,}")
-"""Codes without a common meaning: a single one is a bullet or sign, and from U+F8E5 are parts of brackets."""
+"""Letters without a meaning: a private code alone is a bullet, and from U+F8E5 they are parts of brackets."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:

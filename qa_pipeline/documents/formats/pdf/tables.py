@@ -44,7 +44,7 @@ def _table_of(header: Sequence[Strip], body: Sequence[Sequence[Strip]], spelling
         *([Cell(text, header=has_names) for text in texts] for texts in header_texts),
         *([Cell(join_text(lines, spelling)) for lines in row] for row in body_cells),
     ]
-    table = _write_table(cells, [lines for row in (*header, *body_cells) for lines in row])
+    table = _write_table(cells, [cell for row in (*header, *body_cells) for cell in row])
     longest_name = max(len(name.split()) for texts in header_texts for name in texts)
     is_doubtful = len(body) < 2 or (has_names and longest_name > _LONGEST_NAME)
     # A sign at the end of each row records the doubt.
@@ -246,7 +246,7 @@ class _Stack:
         """Return the header of a table, [] if it has none, and its other rows zone by zone.
 
         The table has the zones from `start` to before `end`, and may go on in the rows `below` them. The
-        header `Name` is above the first rule, in the first of several zones, or in a lone zone:
+        header `Name` is above the first rule (`----`), in the first of several zones, or in a lone zone:
 
             Name    ----    ----
             ----    Name    Name
@@ -259,8 +259,8 @@ class _Stack:
         nearest_first = self.zones[start - 1][::-1]  # `start` is 1 at least
         header_above = self._rows_beyond(rows, nearest_first, require_full=True)[::-1]  # from the top again
         # A body below a lone header may begin with a row that has empty cells.
-        is_lone_header = len(zones) == 1 and len(rows) <= _MOST_HEADER_ROWS and not header_above
-        if further := self._rows_beyond(rows, below, require_full=not is_lone_header):
+        may_be_lone_header = len(zones) == 1 and len(rows) <= _MOST_HEADER_ROWS and not header_above
+        if further := self._rows_beyond(rows, below, require_full=not may_be_lone_header):
             zones.append(further)
         if header_above:
             return header_above, zones
@@ -277,7 +277,7 @@ class _Stack:
             return []
         size = _usual_size(rows)
         gaps = grids.gaps_between(rows, size)
-        (nearest_strip,) = grids.strips_of(beyond[:1], gaps)
+        (nearest_strip,) = grids.strips_of(beyond[:1], gaps)  # for each column its parts of lines
         if require_full and not all(nearest_strip[1:]):
             return []
         further: list[Row] = []
@@ -287,8 +287,8 @@ class _Stack:
             is_outside = row[0].left < self.left - _SAME_SIDE
             is_taken = id(row[0]) in self.taken  # by another table
             remaining_gaps = grids.narrow_gaps(gaps, row, size)
-            has_words_in_gap = len(remaining_gaps) < len(gaps)  # a line goes across from column to column
-            if is_apart or is_outside or is_taken or has_words_in_gap:
+            bridges_gap = len(remaining_gaps) < len(gaps)  # its words leave too little white at a gap
+            if is_apart or is_outside or is_taken or bridges_gap:
                 break
             gaps, previous = remaining_gaps, row
             further.append(row)

@@ -1,7 +1,4 @@
-"""Find characters of a PDF page that do not show: covered, too small, not drawn, or like their ground.
-
-The page is drawn with its text and without it. Text shows where the two pictures differ.
-"""
+"""Find hidden text of a PDF page: where pictures of the page with its text and without it do not differ."""
 
 import ctypes
 import math
@@ -44,7 +41,7 @@ def find_hidden(
     pictures: Sequence[Box],
     annotations: Annotations,
 ) -> set[int]:
-    """Return PDFium's indexes of the characters that do not show, or are marked for redaction."""
+    """Return PDFium's indexes of characters that do not show (covered, tiny, pale) or are to be redacted."""
     import numpy as np
     from pypdfium2 import raw
 
@@ -55,7 +52,7 @@ def find_hidden(
     texts = {ctypes.addressof(item.raw.contents): item for item in text_objects}
     letters, hidden = _read_letters(textpage)  # tiny letters are hidden
     full, textless = _draw(page, paper, texts, set(texts)), _draw(page, paper, texts, set())
-    # Two layers: texts written over others are drawn apart, as their ink would make letters below them show.
+    # Texts written over others are a layer of their own: their ink would make letters below seem to show.
     upper = _find_upper(letters, paper, full.shape)
     lower_letters = [letter for letter in letters if letter.text_address not in upper]
     upper_letters = [letter for letter in letters if letter.text_address in upper]
@@ -68,7 +65,7 @@ def find_hidden(
             for letter in letters_in_layer:
                 if not shows[_pixels_of(letter.box, paper, full.shape)].any():
                     hidden.add(letter.number)
-    hidden.difference_update(_find_over_ink(letters, pictures, textless, paper))  # text of a scan by OCR
+    hidden.difference_update(_find_over_ink(letters, pictures, textless, paper))  # OCR's text stays
     return hidden | {letter.number for letter in letters if _is_within(letter.box, annotations.redacted)}
 
 
