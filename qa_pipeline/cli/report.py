@@ -236,10 +236,10 @@ def _explain_no_rows(summary: Report, layout: Layout) -> None:
         has_pairs = _sum(summary, "pairs") > 0
         to_decide = f"decide the pairs with qa-pipeline review {out}, or use a larger model"
         advice = to_decide if has_pairs else "name a model with --provider, which asks more than rules"
-        # a row per stage, state and reason, in the order of stages and, in a single batch, of counts
-        losses = summary.steps.drop_nulls("reason")
-        losses_of_last_stage = losses.filter(pl.col("stage") == pl.col("stage").last()).head(3)
-        reasons = [f"{in_words(row['reason'])} ({row['count']})" for row in losses_of_last_stage.to_dicts()]
+        losses = summary.steps.drop_nulls("reason")  # a row per stage, state and reason; stages in order
+        at_last_stage = losses.filter(pl.col("stage") == pl.col("stage").last())
+        most_first = at_last_stage.sort("count", descending=True, maintain_order=True).to_dicts()
+        reasons = [f"{in_words(row['reason'])} ({row['count']})" for row in most_first[:3]]
         why = f"{'; '.join(reasons) or 'the documents have no text to ask about'}; {advice}"
     print_line(f"\n0 rows: {why}", "yellow")
 

@@ -22,7 +22,7 @@ from qa_pipeline.storage.row_files import Fault
 
 CRITICAL = ("faithfulness", "hallucination", "fabricated_citations", "citation_accuracy")
 PASSED, FAILED, WITHIN_NOISE, UNDECIDED = "passed", "failed", "within_noise", "undecided"
-_BY_LIKENESS = "not decided: likeness alone decided the figure in a run of"
+_BY_LIKENESS = "not decided: likeness alone decided"
 """The names of metrics follow, or "it", the metric of the check. Likeness is cosines and words in common."""
 _ASK_FOR_LIKENESS = (
     "Not decided: likeness (cosines and words in common) overlooks a swapped name or negation. Name a "
@@ -245,7 +245,7 @@ def _with_deciders(
         completed = {**check, "decided_by": describe_deciders(decider_counts[0])}
         is_strict = check["kind"] == "threshold" or (check["kind"] == "drop" and check["critical"])
         if is_strict and not limits.accept_likeness and any(map(is_undecided, decider_counts)):
-            completed |= {"outcome": UNDECIDED, "detail": f"{check['detail']}; {_BY_LIKENESS} it"}
+            completed |= {"outcome": UNDECIDED, "detail": f"{check['detail']}; {_BY_LIKENESS} its score"}
         yield completed
 
 
@@ -324,7 +324,7 @@ def _golden_checks(
     metrics = {name for bounds in golden.criteria.values() for name in bounds} & current.metrics.keys()
     doubtful = sorted(name for name in metrics if is_undecided(current.metrics[name].decided_by))
     if doubtful and outcome == PASSED and not limits.accept_likeness:
-        outcome, detail = UNDECIDED, f"{detail}; {_BY_LIKENESS} {', '.join(doubtful)}"
+        outcome, detail = UNDECIDED, f"{detail}; {_BY_LIKENESS} the scores of {', '.join(doubtful)}"
     facts = {"kind": "golden", "name": golden.name, "outcome": outcome, "detail": detail}
     yield {**facts, "passing": passing, "new": new.height, "still": still_failing}
     for row in new.head(MOST_NAMED).iter_rows(named=True):

@@ -118,8 +118,9 @@ class Markup:
         if html_name := shift or _HTML_NAMES.get(name):
             return f'<{html_name} style="{css}">{inside}</{html_name}>'
         # such as a shape: its fill is not in `css`, so white text on it must not count as hidden
+        style = css if "background-color" in css else f"{_UNKNOWN_BACKGROUND};{css}"
         has_paragraphs = any(child.tag in (*_PARAGRAPHS, f"{TEXT}list") for child in element)
-        return f'<div style="{css or _UNKNOWN_BACKGROUND}">{inside}</div>' if has_paragraphs else inside
+        return f'<div style="{style}">{inside}</div>' if has_paragraphs else inside
 
     def _cell(self, cell: "_Element") -> str:
         """Return a cell of a table as HTML, as many times as the file repeats it."""

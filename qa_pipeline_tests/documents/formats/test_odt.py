@@ -166,6 +166,15 @@ def test_hidden_sections_and_conditions_are_left_out_and_white_text_on_dark_stay
     assert left_out(parsed) == {"deleted_text": (1, 3), "hidden": (3, 11)}
 
 
+def test_white_text_in_a_shape_whose_fill_is_unknown_stays() -> None:
+    styles = look("White", 'fo:color="#ffffff"') + look("Shape", 'fo:font-size="18pt"')
+    words = f"<text:p>{span('White', 'b')}</text:p>"
+    shape = f'<draw:custom-shape draw:style-name="Shape">{words}</draw:custom-shape>'
+    parsed = read(f"<text:p>a</text:p>{shape}", styles)
+    assert text_of(parsed) == "a\n\nb"
+    assert left_out(parsed) == {}
+
+
 def test_notes_stand_at_the_end_of_their_section_and_their_marks_and_indexes_are_counted() -> None:
     note = (
         "<text:note-citation>1</text:note-citation><text:note-body><text:p>A note.</text:p></text:note-body>"

@@ -124,7 +124,8 @@ class Reader:
             self.blocks.append(Block("quote" if self.around["blockquote"] else "paragraph", text))
 
     def _add_alone(self, blocks: list[Block]) -> None:
-        """Add code or a table behind a waiting label and number, with which it cannot begin."""
+        """Add code or a table behind waiting terms, label and number, with which it cannot begin."""
+        self._write_terms()
         self._write_label()
         self._write_marker()
         self.blocks += blocks
@@ -178,8 +179,6 @@ class Reader:
             self.lists.append(_start_list(node) if tag == "ol" else None)
             self.is_new_item = False
             self.shared_terms = None
-        elif tag == "pre":  # `<dd><pre>`: code cannot begin with terms; `flush` writes a number before it
-            self._write_terms()
         elif tag == "dt":  # other terms than those before
             self.items.append(tag)
             self.shared_terms = None

@@ -108,6 +108,10 @@ PAGES = {
         "<dl><dt>-h</dt><dt>--help:</dt><dd>Show help.<p>More.</p></dd><dt>-v</dt><dd><pre>v</pre></dd></dl>",
         "- -h, --help: Show help.\n\nMore.\n\n- -v\n\n```\nv\n```",
     ),
+    "a table as a definition": (
+        "<dl><dt>Power</dt><dd><table><tr><th>Model<th>kW</tr><tr><td>A<td>8</tr></table></dd></dl>",
+        "- Power\n\nModel: A | kW: 8",
+    ),
     "links that a sentence announces": (
         f"<p>There are two modules:</p>{LINKS}",
         "There are two modules:\n\n- mod_a\n- mod_b",
