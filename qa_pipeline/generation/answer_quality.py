@@ -1,7 +1,4 @@
-"""Find answers and questions that are unfit for training, even if they are proved.
-
-They are found before they cost a verifier or a judge.
-"""
+"""Find answers and questions that are unfit for training, even if proved, before they cost further calls."""
 
 import functools
 import re
@@ -66,8 +63,7 @@ def phrases(kind: Literal["backreferences", "boilerplate"], language: str | None
     return re.compile(pattern, re.IGNORECASE)
 
 
-Flaw = tuple[RowFlaw, str]
-"""The reason code of a flaw, and the words that show it."""
+Flaw = tuple[RowFlaw, str]  # the reason code of a flaw, and the words that show it
 MOST_CHARACTERS: dict[AnswerStyle, int] = {"short": 200, "sentence": 800, "long_form": 2500, "steps": 2500}
 _COPIED_SHARE = 0.8  # share of a passage that an answer must repeat verbatim to count as a copy
 _COPIED_CHARACTERS = 500  # minimum characters of a copy
@@ -149,12 +145,9 @@ def _flaws_of_any(pair: StyledPairRow) -> Iterator[Flaw]:
         yield "bare_cells", answer
 
 
-NO_SENTENCE, FRONT_OR_BACK_MATTER = "no_sentence", "front_or_back_matter"
-"""Reason codes of skipped chunks."""
-
+NO_SENTENCE, FRONT_OR_BACK_MATTER = "no_sentence", "front_or_back_matter"  # reason codes of skipped chunks
 _FEWEST_WORDS = 5  # minimum words of a line that can be a statement
-_SENTENCE_WORDS = 15
-"""Minimum words of a line that counts as a sentence with any ending, such as a clause before a list."""
+_SENTENCE_WORDS = 15  # minimum words of a line that counts as a sentence with any ending, as before a list
 _FEWEST_ROWS = 2  # minimum table rows, or name and value pairs, for a question about an entry
 _NUMBERING = re.compile(r"^(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}[.)]?\s+)?")  # "2.1. "
 _DIGITS, _LEADERS = "0123456789", " .\t"

@@ -206,7 +206,7 @@ def _is_reusable(pair: PairRow, draft: Draft) -> bool:
     if pair["guard_passed"] != draft.guard_passed or pair["prompt_hash"] != draft.request.prompt_hash:
         return False
     used_ids, passage_ids = pair["used_chunk_ids"], draft.row["passage_ids"]
-    # the number of a passage that was not shown leaves open which chunk the answer used
+    # a citation without a chunk has a number that no shown passage has, so `used_ids` may be incomplete
     is_resolved = all(citation["chunk_id"] for citation in pair["citations"])
     if pair["coverage"] == "full" and used_ids and is_resolved:
         return set(used_ids) <= set(passage_ids)

@@ -2,9 +2,7 @@
 
 Near twins have the same terms: stems of content words, values of numbers and dates, signs, names, negations
 and opposites. This equals MinHash at a similarity of 1, and is found by a join. Below 1, MinHash would group
-questions that differ in a single important word or number.
-
-The ledger later keeps one pair of each group.
+questions that differ in a single important word or number. The ledger later keeps one pair of each group.
 """
 
 import re
@@ -41,7 +39,6 @@ def find_twins(pairs: pl.DataFrame) -> pl.DataFrame:
     the same terms, in the same order in the answer. Tests (with an expected verdict) have no row.
     """
     stated = pairs.drop_nulls(["question", "answer"]).filter(pl.col("expected_verdict").is_null())
-    # pairs of an exact group have equal keys; texts without terms are compared by their key too
     keyed = stated.with_columns(
         question_key=normalised(pl.col("question")), answer_key=normalised(pl.col("answer"))
     )
@@ -49,9 +46,10 @@ def find_twins(pairs: pl.DataFrame) -> pl.DataFrame:
     candidates = keyed.with_columns(exact_group=lowest_id.over("question_key", "answer_key"))
     distinct = candidates.filter(pl.col("pair_id") == pl.col("exact_group"))  # a row per exact group
     rows = distinct.select("question", "answer", "language", "question_key", "answer_key").iter_rows()
-    terms = pl.Series([_terms_of_pair(*row) for row in rows], dtype=pl.String())
+    terms = pl.Series("terms", [_terms_of_pair(*row) for row in rows], pl.String())
     # terms are stems of a language, so equal terms of two languages show nothing
-    near = distinct.select("exact_group", near_group=lowest_id.over("language", terms.alias("terms")))
+    near_group = lowest_id.over("language", "terms")
+    near = distinct.with_columns(terms).select("exact_group", near_group=near_group)
     joined = candidates.join(near, on="exact_group", maintain_order="left")
     return joined.select("pair_id", "exact_group", "near_group")
 

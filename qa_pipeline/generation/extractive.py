@@ -232,21 +232,28 @@ def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> st
 
 
 def _is_clear(written: str, article: str, noun: Sequence[str], says: str, reading: Reading) -> bool:
-    """Return True if a question about a subject, such as "The Main Pump", is clear without the passage."""
-    # `noun` has the words without the article, and `says` is the pattern of the sentence
-    if says.endswith("{anything}"):  # "By a valve is meant …" explains any word
+    """Return True if a question about a subject, such as "The Main Pump", is clear without the passage.
+
+    `noun` has the words after the article. `says` is the pattern of the sentence, of these kinds:
+
+    - {anything}, "Med en ventil avses …": always clear, since it explains any word
+    - {thing}, a definition: clear for "a check valve", "Kafka", "the Main Pump", not "a valve", "the pump"
+    - {date} or {number}: also clear for a name anywhere in the subject, as in "the plant in Lund"
+    """
+    if says.endswith("{anything}"):
         return True
     names, is_definition = reading.names_in(written), says.endswith("{thing}")
     if article in reading.grammar.indefinite:
-        # a class: "A check valve is a device that …", but not "A valve"; a German compound is a single word
-        return is_definition and (len(noun) > 1 or not reading.grammar.open_compounds)
-    opens_with_name = noun[0] in names or reading.writes_as_name(written.split()[1 if article else 0])
-    is_known = opens_with_name or reading.is_headed(" ".join(noun))  # or in the heading or title
+        is_specific = len(noun) > 1 or not reading.grammar.open_compounds  # a German compound is one word
+        return is_definition and is_specific
+    without_article = written.partition(" ")[2] if article else written
+    opens_with_name = noun[0] in names or reading.writes_as_name(without_article.partition(" ")[0])
+    is_known = opens_with_name or reading.is_headed(" ".join(noun))
     if is_definition and not article:  # "Kafka is a system that …"
         return is_known
-    is_known_by_name = is_known and reading.mentions_name(written)  # "the pump" may be any pump
-    # "The Main Pump is a device that …"; for dates and amounts, a name anywhere: "The plant in Lund was …"
-    return is_known_by_name or (bool(names) and not is_definition)
+    if names and not is_definition:  # "The plant in Lund was built in 1998."
+        return True
+    return is_known and reading.mentions_name(written)  # "The Main Pump is a device that …"
 
 
 def _is_noun_phrase(words: Sequence[str], reading: Reading) -> bool:

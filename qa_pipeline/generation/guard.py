@@ -1,7 +1,6 @@
 """The context relevance guard checks before the answer if the passages of a question may answer it.
 
-A question that it stops becomes a refusal without an answer call. The refusal is later judged like any other
-(`verification/refusals.py`). The hardened prompt of the answer is always on.
+A question that it stops becomes a refusal without an answer call. It is later judged like any other refusal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,8 +19,7 @@ from qa_pipeline.settings.generation import GenerationSettings, GuardSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.table_schema import KeptQuestionRow
 
-CONTEXTS, CHARACTERS = 3, 500
-"""Number of best passages that are read, and characters of each, as fixed by the specification."""
+CONTEXTS, CHARACTERS = 3, 500  # best passages that are read, and characters of each; see the specification
 _CONFIDENCE = 0.5  # minimum confidence of a model's yes; below it the yes counts as a no
 
 
@@ -29,8 +27,7 @@ _CONFIDENCE = 0.5  # minimum confidence of a model's yes; below it the yes count
 class Relevance:
     """The guard's decision on a question.
 
-    `decided_by` is prompt (unchecked), embedding, hybrid, llm or validation. `error` is the failure of the
-    deciding model. `model` is the deciding model.
+    `decided_by` is prompt (unchecked), embedding, hybrid, llm or validation; `error` is a failure of `model`.
     """
 
     decided_by: str

@@ -29,14 +29,10 @@ LINKS = pl.Schema(
         "shared": pl.Int32(),  # number of mentions that both chunks share
     }
 )
-MOST_CHUNKS = 6
-"""Maximum number of chunks that may share a mention. Mentions in more chunks are too general."""
-MOST_SHARED = 0.3
-"""Maximum share of mentions in common. Chunks above it say the same, so they are not two hops."""
-LINKS_EACH = 3
-"""Best edges kept under each earlier chunk, in each scope. More edges would be weaker."""
-_KINDS = {"heading": 3.0, "name": 2.0}
-"""Kinds of mention that join two chunks, and their weight per unit of inverse document frequency."""
+MOST_CHUNKS = 6  # maximum number of chunks that share a mention; mentions in more chunks are too general
+MOST_SHARED = 0.3  # maximum share of mentions in common; chunks above it say the same
+LINKS_EACH = 3  # best edges kept under each earlier chunk, in each scope; more would be weaker
+_KINDS = {"heading": 3.0, "name": 2.0}  # kinds of mention, and their weight per inverse document frequency
 _LONGEST_HEADING = 4  # words; other sections do not repeat longer headings
 _IDENTIFIER = re.compile(
     r"(?<![\w`])(?:[^\W\d_]\w*(?:[./:-]\w+){0,20}\(\)"  # call()
@@ -46,9 +42,10 @@ _IDENTIFIER = re.compile(
     r"|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*)"  # camelCase
 )
 _CODE = re.compile(r"`([^`\n]{1,120})`")
-_CAPITALISED = re.compile(rf"[^\W\d_{SMALL}](?<![\w.][^\W\d_{SMALL}])[\w’'-]*")
+_CAPITAL = rf"[^\W\d_{SMALL}]"  # a letter that is not in SMALL, the letters in lower case
+_CAPITALISED = re.compile(rf"{_CAPITAL}(?<![\w.]{_CAPITAL})[\w’'-]*")
 """A capitalised word without a letter or "." before it, unlike "docs.Example". The lookbehind comes after
-the first letter, which it repeats, so that the search can skip to capitals."""
+the capital and repeats it, so that the search can skip to capitals."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;•|]\s+|\n|[\"“„»(\[]\s*|^\s*[-*#>]+\s*)$")
 """The end of a text after which a sentence begins, such as ". " or "## ". "^" is the text's beginning."""
 _LETTERS = re.compile(r"[^\W\d_]{3}")  # letters of a name that is more than a number or an abbreviation
@@ -193,10 +190,10 @@ def _fold(text: str) -> str:
 def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of acronyms, and of capitalised words that do not open a sentence.
 
-    German capitalises every noun, so there such a word counts only next to another: "Stiftung Warentest".
+    German capitalises every noun, so there such a word counts only next to another: "Stiftung Warentest", but
+    not "Warentest" alone. The acronym "DNS" counts alone, and also at the start of a sentence.
     """
     vocabulary = lexicon(language)
-    counts_alone = not vocabulary.nouns_capitalised
     capitalised = []
     for match in _CAPITALISED.finditer(text):
         word = match[0].casefold()
@@ -204,12 +201,15 @@ def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
         is_month = word in vocabulary.months and not match[0].isupper()  # APR in capitals is an acronym
         if len(word) > 1 and not is_function_word and not is_month:
             capitalised.append(match)
-    for index, match in enumerate(capitalised):
+    in_group = set[int]()  # starts of words that a single space separates from another capitalised word
+    for first, second in pairwise(capitalised):
+        if text[first.end() : second.start()] == " ":
+            in_group |= {first.start(), second.start()}
+    for match in capitalised:
         rest = match[0][1:]
-        is_acronym = rest != rest.lower() or any(character.isdigit() for character in rest)  # DNS, B2
+        has_inner_capital, has_digit = rest != rest.lower(), any(map(str.isdigit, rest))  # DNS, B2
         four_before = text[max(0, match.start() - 4) : match.start()]  # enough for '." ' or "### "
         opens_sentence = _SENTENCE_START.search(four_before) is not None
-        with_neighbours = capitalised[max(0, index - 1) : index + 2]  # the words before and after, too
-        is_in_group = any(text[a.end() : b.start()] == " " for a, b in pairwise(with_neighbours))
-        if is_acronym or (not opens_sentence and (is_in_group or counts_alone)):
+        is_lone_noun = vocabulary.nouns_capitalised and match.start() not in in_group
+        if has_inner_capital or has_digit or not (opens_sentence or is_lone_noun):
             yield match.span()

@@ -1,7 +1,4 @@
-"""Read entries of files of existing pairs into question, answer and citations.
-
-An entry contains question and answer, or a chat of a single turn.
-"""
+"""Read entries of files of existing pairs: question and answer with citations, or a chat of a single turn."""
 
 import hashlib
 import json
@@ -17,14 +14,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 from qa_pipeline.documents.corpus.files import PAIRS_FILES, BatchFiles, DocumentFailure, read_bytes
 from qa_pipeline.errors import InputError
 from qa_pipeline.records import Coverage
-from qa_pipeline.storage.row_files import Fault, Limits, open_rows, too_long, unit_of
+from qa_pipeline.storage.row_files import Fault, Limits, open_rows, too_long
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.text.references import NUMBER_MARK, mark_references, marked_numbers
 from qa_pipeline.text.rendering import first_names
 
 EXPECTED = "expected question + answer or messages"
-_MOST_FIELDS, _LONGEST_NAME = 12, 40
-"""Maximum fields of an entry shown in a detail, and characters of each. Most entries then fit on a line."""
+_MOST_FIELDS, _LONGEST_NAME = 12, 40  # fields of an entry in a detail, and characters of each, for one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +37,7 @@ class RawCitation:
 class RawPair:
     """An entry of a pairs file. `reason` and `detail` are set if it cannot be used.
 
-    `line` is its number in the file, counted in the unit of `unit_of`. `sha256` is the hash of the entry as
+    `line` is its number in the file: of its line, entry or row. `sha256` is the hash of the entry as
     written. `fields` is a JSON object of further fields without a column in `pairs`.
     """
 
@@ -217,20 +213,22 @@ def _text_of(value: object) -> str:
 def _citations(line: PairLine, answer: str) -> list[RawCitation]:
     """Return the citations of a line: the sources it names, and the targets of its numbers.
 
-    [2] or [c2] is the second entry of `citations` if this field names sources, else of `sources`. A number
-    without an entry is a citation without a source. "See [2]." with a.md and b.md in `citations` cites both,
-    and b.md has the number 2. If a.md and b.md are in `sources` instead, only b.md is cited.
+    [2] or [c2] is the second entry of `citations` if this field names sources, else of `sources`. For the
+    answer "See [2] and [9].":
+
+    - with a.md and b.md in `citations`: a.md, b.md as number 2, number 9 without a source
+    - with a.md and b.md in `sources`: b.md as number 2, number 9 without a source
     """
     marks = [raw for raw in line.citations if isinstance(raw, str) and NUMBER_MARK.fullmatch(raw)]  # "[2]"
     named = [_citation(raw) for raw in line.citations if raw not in marks]
     numbers = dict.fromkeys(number for text in (*marks, answer) for number in marked_numbers(text))
-    entries = named or _entries(line.sources)  # the first has the number 1
-    numbered = {n: replace(entries[n - 1], number=n) for n in numbers if 1 <= n <= len(entries)}
-    without_entry = [RawCitation(f"[{n}]", number=n) for n in numbers if n not in numbered]
-    cited = list(numbered.values())
-    if named:  # all of `citations` are cited, with their number if the text uses it
-        cited = [numbered.get(number, citation) for number, citation in enumerate(named, 1)]
-    return [*cited, *without_entry]
+    entries = named or _entries(line.sources)
+    entry_numbers = range(1, len(entries) + 1)
+    if named:  # all are cited, with their number if the text uses it
+        cited = [replace(raw, number=n) if n in numbers else raw for n, raw in enumerate(named, start=1)]
+    else:  # only sources whose number the text uses are cited
+        cited = [replace(entries[n - 1], number=n) for n in numbers if n in entry_numbers]
+    return [*cited, *(RawCitation(f"[{n}]", number=n) for n in numbers if n not in entry_numbers)]
 
 
 def _entries(value: object) -> list[RawCitation]:
@@ -279,24 +277,23 @@ def read_pairs_beside(files: BatchFiles) -> list[RawPair]:
 
 
 def parse_pairs(content: bytes | None, name: str | Path, limits: Limits = LIMITS) -> list[RawPair]:
-    """Read the rows of a pairs file with this content, or of the file `name`, as raw pairs.
+    """Read the rows of a pairs file as raw pairs; raises an InputError if it cannot be read.
 
-    `name` gives the format, and appears in messages. Raises an InputError if the file cannot be read.
+    `name` is the path to open, or with `content` the path within the batch. Its suffix gives the format.
     """
     path = Path(name)
     file = open_rows(path, limits, SUFFIXES, content=content, known_columns=COLUMNS)
     is_parquet = path.suffix.lower() == ".parquet"
-    columns = file.columns if unit_of(path.name) == "row" else ()  # of CSV or Parquet, for all rows
-    fault = fault_of_names(columns) if columns else None
+    fault = fault_of_names(file.columns) if file.columns else None  # CSV and Parquet have columns
     if fault is not None:
         location = str(path) if is_parquet else f"{path} row 1"
         raise InputError(f"{location}: {fault.detail}; rename or add columns")
-    # with content, the path within the batch; else the name alone, so that a moved file gives the same rows
+    # of an opened file only its name is stored, so that a moved file gives the same rows
     stored_name = path.name if content is None else str(path)
     pairs = []
     for row in file.rows:
-        entry, row_bytes = row.value, row.written  # the entry may be a `Fault`, but not of Parquet
-        if is_parquet:  # its rows have no bytes of their own
+        entry, row_bytes = row.value, row.written
+        if is_parquet:  # `written` is empty, so `open_rows` has not checked the length
             row_bytes = repr(sorted(entry.items())).encode("utf-8", "surrogatepass")
             if len(row_bytes) > limits.max_line_bytes:
                 entry = too_long(limits)  # `read_entry` records the fault

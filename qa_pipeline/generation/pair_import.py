@@ -199,8 +199,8 @@ MaskTexts = Callable[[Sequence[str]], list[str]]
 MaskReference = Callable[[str], str]
 """Masks a document reference, so that it still matches the document with the masked path."""
 _TEXTS = ("question", "answer", "expected_kind", "expected_verdict", "detail", "id")
-_LEAF = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|-?\d[\d.eE+-]*')  # \Z only keeps the search linear
-"""Texts, numbers and field names of a JSON object: "a", 1.5. A number may be a telephone number."""
+_LEAF = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|-?\d[\d.eE+-]*')  # \Z: linear even if a quote stays open
+"""Field names, texts and numbers of a JSON object: "tel" and 4670123 in {"tel": 4670123}."""
 
 
 def mask_pairs(raw: Iterable[RawPair], mask_texts: MaskTexts, mask_reference: MaskReference) -> list[RawPair]:
@@ -212,19 +212,18 @@ def _masked(pair: RawPair, mask_texts: MaskTexts, mask_reference: MaskReference)
     """Mask the texts of a pair together: its own, then quotes, then the leaves of its further fields."""
     texts = [getattr(pair, name) for name in _TEXTS]
     quotes = [citation.quote for citation in pair.citations]
-    leaves = [str(json.loads(leaf)) for leaf in _LEAF.findall(pair.fields or "")]  # `fields` is valid JSON
-    masked = list(_mask_fields([*texts, *quotes, *leaves], mask_texts, mask_reference))
-    quotes_end = len(texts) + len(quotes)
-    masked_texts: dict[str, Any] = dict(zip(_TEXTS, masked[: len(texts)], strict=True))
-    quoted = zip(pair.citations, masked[len(texts) : quotes_end], strict=True)
-    citations = tuple(_mask_citation(citation, quote, mask_reference) for citation, quote in quoted)
-    masked_leaves = iter(masked[quotes_end:])
-    fields = pair.fields and _LEAF.sub(lambda leaf: _leaf(leaf[0], next(masked_leaves)), pair.fields)
+    # {"tel": 4670123} has the leaves "tel" and "4670123", and may become {"tel": "[phone]"}
+    leaves = [str(json.loads(leaf)) for leaf in _LEAF.findall(pair.fields or "")]
+    # an iterator, from which the next three statements take the masked texts, quotes and leaves
+    masked = _mask_fields([*texts, *quotes, *leaves], mask_texts, mask_reference)
+    masked_texts: dict[str, Any] = {name: next(masked) for name in _TEXTS}
+    citations = tuple(_mask_citation(citation, next(masked), mask_reference) for citation in pair.citations)
+    fields = pair.fields and _LEAF.sub(lambda leaf: _masked_leaf(leaf[0], next(masked)), pair.fields)
     return replace(pair, **masked_texts, file=mask_reference(pair.file), citations=citations, fields=fields)
 
 
-def _leaf(leaf: str, masked: str | None) -> str:
-    """Return a text or number of a JSON value, unchanged if masking had no effect."""
+def _masked_leaf(leaf: str, masked: str | None) -> str:
+    """Return a masked text as JSON, or the leaf as written if masking had no effect."""
     return leaf if masked == str(json.loads(leaf)) else json.dumps(masked, ensure_ascii=False)
 
 
@@ -296,18 +295,20 @@ def _edited_entry(
     resolved = [citation for citation in pair["citations"] if citation["resolution"] in RESOLVED]
     citations = []
     for citation in resolved:
-        reference = citation["document_id"]  # of a document, also if its named section was not found
-        if citation["chunk_id"]:  # set if the source has a single chunk
+        reference: str | None
+        if citation["chunk_id"]:  # the source has a single chunk
             reference = citation["chunk_id"]
-        elif citation["resolution"] == "section":  # "guide.md#Setup", since the document would cite too much
+        elif citation["resolution"] == "section":  # "guide.md#Setup"; the whole document would cite too much
             reference = citation["raw"]
+        else:  # a document, also if its named section was not found
+            reference = citation["document_id"]
         citations.append(RawCitation(citation["raw"] or "", reference, number=citation["number"]))
     if not citations:  # then the passages of the old answer are cited
         citations = [RawCitation(chunk_id, chunk_id) for chunk_id in pair["used_chunk_ids"]]
     if edit["evidence_quote"] is not None:
         citations.append(_evidence(edit["evidence_quote"], edit["evidence_document_id"], documents, chunks))
-    # new numbers in the answer become citations without a source, so that they count as unresolved
-    missing = set(marked_numbers(answer)) - {citation["number"] for citation in resolved}
+    # numbers of the answer without a resolved citation, new or old, become citations without a source
+    unresolved = set(marked_numbers(answer)) - {citation["number"] for citation in resolved}
     return RawPair(
         file=f"person:{edit['who']}",
         line=edit["sequence"],
@@ -315,7 +316,7 @@ def _edited_entry(
         question=edit["question"] or pair["question"],
         answer=answer,
         language=pair["language"],
-        citations=(*citations, *(RawCitation(f"[{n}]", number=n) for n in sorted(missing))),
+        citations=(*citations, *(RawCitation(f"[{n}]", number=n) for n in sorted(unresolved))),
     )
 
 

@@ -133,7 +133,7 @@ class Reading:
         return has(text, self.words.dependent | self.words.pointing)
 
     def writes_as_name(self, word: str) -> bool:
-        """Return True if the passage has a word capitalised inside a sentence, and never in lower case."""
+        """Return True if the passage writes a word as "Kafka" inside a sentence, and never as "kafka"."""
         if self.grammar.nouns_capitalised or not word[:1].isupper() or len(word) > LONGEST_NAME:
             return False
         inside = re.search(rf"[{SMALL},] {re.escape(word)}\b", self.text)
@@ -172,7 +172,7 @@ class Reading:
         return bool(self.names_in(text)) or not names.isdisjoint(first_parts)
 
     def is_headed(self, words: str) -> bool:
-        """Return True if the innermost heading or the title contains the words."""
+        """Return True if the innermost heading or the title contains all content words of `words`."""
         needed = self.stems(words)
         lines = (self.headings[0], self.headings[-1])
         return bool(needed) and any(needed <= self.stems(line) for line in lines)

@@ -35,6 +35,9 @@ MAX_QUESTION = 500
 NOT_WRITTEN, LANGUAGE_NOT_HANDLED = "not_written", "language_not_handled"
 NOT_STANDALONE = "not_standalone"
 OVER_LIMIT, NOT_OFFERED = "over_limit", "not_offered"
+"""Reasons of a usable chunk without a planned question: a limit of the settings was reached, or no type of
+`generation.mix` suits the chunk, such as two-hop types without a link to another chunk."""
+_ROUND = 1  # once the round of asking; kept in ids, which must not change since decisions refer to them
 _MEDIUM = 3  # results per target; a question that finds its targets among them is of medium difficulty
 
 
@@ -53,16 +56,15 @@ def write_questions(
     """Ask for the planned questions, and keep questions that are self-contained and retrieve their chunk.
 
     Questions of `previous` are kept while their chunks exist, even if the batch has grown: they are paid for.
-    If another retrieved chunk is gone, the search is repeated. Failed requests are asked again. A trial of a
-    few chunks (`max_chunks`) ignores `previous`: it asks the same as a first run of all chunks, which can
-    reuse its replies. Without `links` questions of several hops are not asked. Every planned question has a
-    row, written or not. Raises a PermanentModelError if the model cannot answer further requests.
+    If a retrieved chunk other than these is gone, the search is repeated. Failed requests are asked again. A
+    trial of a few chunks (`max_chunks`) ignores `previous`: it asks the same as a first run of all chunks,
+    which can reuse its replies. Without `links` questions of several hops are not asked. Every planned
+    question has a row, written or not. Raises a PermanentModelError if the model cannot answer more requests.
     """
-    if settings.max_chunks is not None:  # earlier questions would change the plan
+    if settings.max_chunks is not None:  # questions of an earlier run would change the plan
         previous = None
-    # rows of `make serve-fake`, which stands in for a model, are earlier rows too
-    earlier = still_valid(previous, chunks, settings, llm, makers(model.name))
-    requests = plan_requests(chunks, earlier, settings, llm, batch=batch, links=links)
+    existing = still_valid(previous, chunks, settings, llm, makers(model.name))
+    requests = plan_requests(chunks, existing, settings, llm, batch=batch, links=links)
     replies = complete_all(model, requests, workers=llm.workers, notify=notify)
     planned = [
         row
@@ -72,17 +74,16 @@ def write_questions(
     # the calls below that return nothing change the rows in place: wording, then passages, then status
     _make_standalone(planned, requests, model, llm)
     order = {chunk_id: number for number, chunk_id in enumerate(chunks["chunk_id"])}
-    # an earlier question is searched for again if a retrieved chunk is gone (its target chunks exist)
-    to_search = [row for row in earlier if set(row["passage_ids"]) - order.keys()] + planned
+    # an existing question is searched for again if a retrieved chunk is gone (its target chunks exist)
+    to_search = [row for row in existing if set(row["passage_ids"]) - order.keys()] + planned
     _retrieve_passages(to_search, dict(chunks.select("chunk_id", "title").iter_rows()), retrieve)
     # a question about two chunks counts for its first chunk, under which it was planned
-    asked_ids = {row["target_chunk_ids"][0] for row in earlier + planned}
+    asked_ids = {row["target_chunk_ids"][0] for row in existing + planned}
     new = planned + _skipped_rows(chunks, asked_ids, settings, llm, batch, model.name)
     for row in new:  # `place` is the number of a question in its request, null for a skipped chunk
-        # ids must not change, since people's decisions refer to them; 1 was the round of asking, now gone
-        parts = [row["batch"], *row["target_chunk_ids"], row["question"], 1, row["place"]]
+        parts = [row["batch"], *row["target_chunk_ids"], row["question"], _ROUND, row["place"]]
         row["question_id"] = hash_parts(*parts, row["prompt_hash"], row["model"])[:32]
-    rows = sorted(earlier + new, key=lambda row: (order[row["target_chunk_ids"][0]], row["place"] or 0))
+    rows = sorted(existing + new, key=lambda row: (order[row["target_chunk_ids"][0]], row["place"] or 0))
     _decide(rows, must_find_chunks=settings.require_round_trip)
     return QUESTIONS.frame(rows)
 
@@ -195,7 +196,7 @@ def _skipped_rows(
     """Return a row for each chunk without a planned question, with the reason that the plan left it out."""
     left_out, hashes = passed_over(chunks), _prompt_hashes(chunks, settings, llm)
     is_limited = settings.max_questions is not None or settings.max_chunks is not None
-    unplanned = OVER_LIMIT if is_limited else NOT_OFFERED  # of a usable chunk
+    unplanned = OVER_LIMIT if is_limited else NOT_OFFERED
     return [
         _unwritten_row(
             [passage], hashes[passage.language], batch, model, reason=left_out.get(chunk_id, unplanned)
@@ -282,7 +283,7 @@ def _with_all_hops(
 
 
 def _decide(rows: Iterable[QuestionRow], *, must_find_chunks: bool) -> None:
-    """Keep or drop each question. An earlier question is decided again, as its duplicate may be gone.
+    """Keep or drop each question. An existing question is decided again, as its duplicate may be gone.
 
     A question that does not find its own chunks would be answered from other chunks, or not at all.
     """

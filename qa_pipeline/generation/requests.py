@@ -99,15 +99,19 @@ def plan_requests(
     batch: str,
     links: pl.DataFrame | None = None,
 ) -> list[QuestionsRequest]:
-    """Return a request per planned chunk or pair of chunks, best first, without chunks of `existing` rows."""
-    chunks, left_out = _without_doubts(chunks), list(passed_over(chunks))
-    # links to skipped chunks are dropped here; links from them are unused, since `to_ask` lacks these chunks
-    links = LINKS.to_frame() if links is None else links.filter(~pl.col("other_chunk_id").is_in(left_out))
+    """Return a request per planned chunk or pair of chunks, best first.
+
+    Skipped chunks have no request. Chunks with `existing` rows only occur as the other chunk of a link.
+    """
+    skipped = list(passed_over(chunks))
+    chunks = _without_doubts(chunks)
     planned_before = [(row["target_chunk_ids"][0], row["planned_type"]) for row in existing]
     taken = pl.DataFrame(planned_before, {"chunk_id": pl.String(), "planned_type": pl.String()}, orient="row")
-    to_ask = chunks.filter(~pl.col("chunk_id").is_in([*left_out, *taken["chunk_id"]]))
+    to_ask = chunks.filter(~pl.col("chunk_id").is_in([*skipped, *taken["chunk_id"]]))
+    # links to skipped chunks are dropped here; links from chunks that are not in `to_ask` have no effect
+    links = LINKS.to_frame() if links is None else links.filter(~pl.col("other_chunk_id").is_in(skipped))
     plan = plan_questions(to_ask, settings, taken, links)
-    if settings.max_chunks is not None:  # after the plan: drawn chunks get the questions of a run without it
+    if settings.max_chunks is not None:  # drawn from the full plan, so that a chunk keeps its questions
         planned = to_ask.filter(pl.col("chunk_id").is_in(plan["chunk_id"].implode()))
         drawn = draw_chunks(planned, settings.max_chunks)
         plan = plan.filter(pl.col("chunk_id").is_in(drawn.implode()))
@@ -237,8 +241,7 @@ def standalone_request(
 
 PLAN = pl.Schema(dict.fromkeys(("chunk_id", "planned_type", "other_chunk_id"), pl.String()))
 """A row for each planned question. Only a question of two hops has another chunk, to which a link leads."""
-SECTION = ("document_id", "section_start")
-"""The columns that identify a section of a batch."""
+SECTION = ("document_id", "section_start")  # the columns that identify a section of a batch
 _SUMMARY_CHARACTERS = 400  # minimum characters of a passage that is worth summing up
 _ROWS = r"(?m)^.*\S \| \S.*$"  # a row of a table in document text
 _ITEMS = r"(?m)^\s*(?:[-*•]|\d{1,3}[.)]|[a-z]\)) \S"
@@ -304,7 +307,8 @@ def deal_types(
     """Return a type for each slot, close to the mix. `taken` counts the existing questions by type.
 
     A slot gets the scarcest type that suits its chunk and has open slots, if possible one that the chunk
-    lacks. Without any open slots, it gets the suitable type that exceeds its quota least.
+    lacks. If no suitable type has open slots, it gets the type that exceeds its quota least, relative to its
+    weight. This, too, is a type that the chunk lacks, unless it has all.
     """
     if slots.is_empty():
         return []
@@ -319,10 +323,11 @@ def deal_types(
     dealt: list[QuestionType] = []
     used: dict[str, set[QuestionType]] = defaultdict(set)  # types by chunk
     for chunk_id, offered in zip(slots["chunk_id"], is_offered.iter_rows(named=True), strict=True):
-        fitting = [kind for kind in scarce_first if offered[kind]] or scarce_first  # else any type
-        unused = [kind for kind in fitting if kind not in used[chunk_id]] or fitting
-        # unused types come first, so a type is repeated in a chunk only if they have no slots left
-        below_quota = [kind for kind in (*unused, *fitting) if open_slots[kind] > 0]
+        suitable = [kind for kind in scarce_first if offered[kind]] or scarce_first  # else any type
+        unused = [kind for kind in suitable if kind not in used[chunk_id]] or suitable
+        # unused types come first, so a chunk repeats a type only if its unused types have no open slots
+        below_quota = [kind for kind in (*unused, *suitable) if open_slots[kind] > 0]
+        # a type above its quota has a negative number of open slots
         least_exceeded = max(unused, key=lambda kind: open_slots[kind] / weights[kind])
         kind = below_quota[0] if below_quota else least_exceeded
         used[chunk_id].add(kind)

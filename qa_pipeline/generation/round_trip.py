@@ -33,7 +33,7 @@ from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_passages, grounded_pairs
 
 ComparisonColumn = Literal["agrees", "fewer_chunks_answer"]
-"""Columns that state if the quotes, or one of several chunks alone, give the pair's answer again."""
+"""Columns: the quotes give the pair's answer again, as they should; so does a single of several chunks."""
 
 
 class QuotedPairRow(DraftedPairRow):
@@ -58,8 +58,8 @@ class RoundTrip:
     in_other_words: list[tuple[ComparisonColumn, str]] = field(default_factory=list)  # for a model to compare
 
     @property
-    def is_hop(self) -> bool:
-        """Return True if the question needs two passages."""
+    def is_multi_hop(self) -> bool:
+        """Return True if the question was written about several passages, and should need them all."""
         return self.pair["question_type"] in HOP_SCOPES and (self.pair["hops"] or 1) > 1
 
     def fail(self, error: ModelError) -> None:
@@ -96,18 +96,19 @@ def make_round_trips(
         for pair in _with_quotes(passed, claims, claim_verdicts)
     ]
     for trip in trips:
-        # a chunk with all quotes suffices; None: not known yet, or not a question of several hops
-        is_proved_by_one = trip.is_hop and len(set(trip.pair["evidence_chunk_ids"])) == 1
-        trip.columns["fewer_chunks_answer"] = True if is_proved_by_one else None
+        # a flaw of a multi-hop question: a single chunk has all quotes, so the other is not needed
+        has_needless_hop = trip.is_multi_hop and len(set(trip.pair["evidence_chunk_ids"])) == 1
+        trip.columns["fewer_chunks_answer"] = True if has_needless_hop else None  # None: not known yet
         trip.columns["model"] = None if model is None else model.name
     if model is not None:
-        to_ask = [trip for trip in trips if trip.is_hop or not only_hops]  # changed in place below
+        to_ask = [trip for trip in trips if trip.is_multi_hop or not only_hops]
         llm = llm or LLMSettings()
+        # both change the trips: they collect `agreements`, or set the status to "failed"
         _ask(to_ask, passages_by_id(chunks), model, llm, notify)
         _compare(to_ask, model, llm)
         for trip in to_ask:
-            if trip.columns["status"] != "failed":  # all calls about it succeeded
-                trip.set_comparisons()
+            if trip.columns["status"] != "failed":
+                trip.set_comparisons()  # from the agreements
     return ROUND_TRIPS.frame([trip.columns for trip in trips])
 
 
@@ -167,18 +168,18 @@ def _attempts(
 ) -> Iterator[tuple[ComparisonColumn, Request[AnswerReply]]]:
     """Yield the requests to answer a question again.
 
-    A pair in doubt is asked about with its quotes alone, which should give the same answer ("agrees"). A
-    question of several hops (passages) is asked about each chunk alone, which should not suffice
-    ("fewer_chunks_answer").
+    A pair in doubt (with a claim that was not decided verbatim) is asked about with its quotes alone, which
+    should give the same answer ("agrees"). A question of several hops (passages) is asked about each chunk
+    alone, which should not suffice ("fewer_chunks_answer").
     """
     pair = trip.pair
-    chunk_ids = pair["evidence_chunk_ids"]
+    chunk_ids, language = pair["evidence_chunk_ids"], pair["language"]
     if pair["is_in_doubt"]:
         quotes = zip(chunk_ids, pair["evidence_quotes"], strict=True)
-        proofs = [replace(passages[i], text=quote, language=pair["language"]) for i, quote in quotes]
+        proofs = [replace(passages[chunk_id], text=quote, language=language) for chunk_id, quote in quotes]
         yield "agrees", solve_request(pair, proofs, llm)
     chunks = [passages[chunk_id] for chunk_id in dict.fromkeys(chunk_ids)]
-    if trip.is_hop and len(chunks) > 1:
+    if trip.is_multi_hop and len(chunks) > 1:
         for chunk in chunks:
             yield "fewer_chunks_answer", solve_request(pair, [chunk], llm)
 
