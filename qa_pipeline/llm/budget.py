@@ -27,8 +27,7 @@ from qa_pipeline.text.lexicon.languages import LEXICONS
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo
 
-MOST_TOKENS = 100_000_000
-"""Highest plausible token count of a call. Models read and write less than a hundredth of it."""
+MOST_TOKENS = 100_000_000  # highest plausible token count of a call, a hundred times that of any model
 CURRENCY = "USD"
 _PROVIDERS = {"gemini": "google", "openai": "openai"}
 
@@ -52,13 +51,14 @@ class Price:
         return self._cost(tokens_in, 0, most_tokens_out, now)
 
     def _cost(self, tokens_in: int, cached: int, tokens_out: int, now: float) -> Decimal:
-        """Return the cost of a call; `cached` of the input tokens were read from the provider's cache."""
+        """Return the most that a call can cost; `cached` input tokens are read from the provider's cache."""
         from genai_prices import Usage as Counts
 
         prices = self.terms.get_prices(datetime.fromtimestamp(now, UTC))
         # `input_tokens` is the total, and includes those read from the cache and those written to it
         counts = [Counts(input_tokens=tokens_in, cache_read_tokens=cached, output_tokens=tokens_out)]
-        if prices.cache_write_mtok is not None:  # replies do not report it, so assume it of all the rest
+        if prices.cache_write_mtok is not None:
+            # replies do not report tokens written to the cache: at most all that were not read from it
             counts.append(counts[0] + Counts(cache_write_tokens=tokens_in - cached))
         return max(prices.calc_price(count)["total_price"] for count in counts)
 
@@ -117,8 +117,7 @@ def plausible(usage: Usage) -> Usage:
     return usage if is_plausible else Usage()
 
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
-"""Shortest and longest pause in seconds between two checks for room. Calls take seconds."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0  # seconds between two checks for room; calls take seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +236,7 @@ class Budget:
 
 MOST_OUTPUT = 65_536
 """Maximum tokens of a reply, including thoughts, of the models in use, unless the settings cap it."""
-_AROUND = 64
-"""Tokens that a provider may add to system instruction and prompt, such as turn markers."""
+_AROUND = 64  # tokens that a provider may add to system instruction and prompt, such as turn markers
 _TOKEN_BYTES = 3.0  # for a language that was not measured
 
 

@@ -45,12 +45,12 @@ class CachedModel:
         Raises a StorageError if the store, or the stored reply, cannot be read.
         """
         request_id = (self.name, request.key)
-        while (flight := self._store.join(request_id)) is not None:  # an equal request is in flight
+        while (flight := self._store.join_or_open(request_id)) is not None:  # an equal request is in flight
             # shielded, since a cancelled waiter must not cancel the shared future
             outcome = await asyncio.shield(asyncio.wrap_future(flight))
-            if outcome is not None:  # otherwise the asking call was cancelled, so join again
+            if outcome is not None:  # otherwise the asking call was cancelled, so try again
                 return self._stored_reply(request, outcome)
-        # this call is the first, so it asks for all and must end the flight with `land`
+        # None: a flight was opened for this call, whose `land` gives its outcome or error to waiting calls
         try:
             reply, outcome = await self._find_or_ask(request)
         except UnreadableReplyError as error:
@@ -205,8 +205,7 @@ class Models:
 
 
 Function = Callable[[str], str]
-PATIENCE = 120.0
-"""Seconds to wait for a function's reply, enough for a slow model on a CPU."""
+PATIENCE = 120.0  # seconds to wait for a function's reply, enough for a slow model on a CPU
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,7 @@ VERTEX_ADVICE = (
 )
 _GOOGLE = "https://generativelanguage.googleapis.com/"
 _VERTEX_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
-_FIXED = ("max_output_tokens", "thinking_level")
-"""Settings that change replies but are not part of a request."""
+_FIXED = ("max_output_tokens", "thinking_level")  # settings that change replies, but are not in a request
 _DELAY = re.compile(r"'retryDelay': '([^']*)'")  # such as '30s', in the details of an error as text
 _FINISHED = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
 _REASONS = {
@@ -95,7 +94,7 @@ class GeminiProvider(provider.Provider):
 
         failure: ModelError
         try:
-            client, _ = self._connections.get()
+            client, _session = self._connections.get()
             response = await client.aio.models.generate_content(
                 model=self._settings.model,
                 contents=request.prompt,
@@ -104,7 +103,7 @@ class GeminiProvider(provider.Provider):
             return read_response(response, self._settings.model, self._secret)
         except APIError as error:
             failure = self._refusal(error)
-        except (ClientError, TimeoutError, ValueError, RecursionError) as error:
+        except (ClientError, TimeoutError, ValueError, RecursionError) as error:  # last two: unreadable JSON
             failure = provider.connection_error(error, self._secret, is_local=self._settings.is_local)
         except GoogleAuthError:
             failure = KeyRejectedError(f"Google's credentials are refused; {VERTEX_ADVICE}")

@@ -37,8 +37,7 @@ LONGEST_WAIT = 120.0
 """Maximum seconds to wait for a server. A longer wait means that a daily quota is spent, and ends the run."""
 _BACKOFF = {"wait_initial": 0.5, "wait_max": 10.0, "wait_jitter": 1.0}  # seconds
 _FAILING_SECONDS = 600.0  # five times LONGEST_WAIT, so a per-minute quota has been renewed
-MOST_GIVEN_UP = 10
-"""Number of requests given up in a row at which the run stops."""
+MOST_GIVEN_UP = 10  # number of requests given up in a row at which the run stops
 _UNKNOWN_USAGE = Usage()  # the whole reservation then counts as spent
 _WARN_AFTER, _WARN_EVERY = 5.0, 60.0  # seconds: log only longer gaps, once a minute
 _log = logging.getLogger(__name__)
@@ -239,30 +238,36 @@ class HostedModel:
     ) -> bool:
         """Count a fault, and return True if the request is given up.
 
-        It is given up after a final fault, after `max_tries` own faults, or if it seems to crash the server:
-        the server is away for `llm.wait_minutes`, and `max_tries` tries of the request failed after sending.
-        Without such tries, the absence raises a ServerUnavailableError.
+        It is given up after a final fault, after `max_tries` own faults (of a server that is not away, or
+        that answers other requests in between), or if it seems to crash the server, which is then away.
 
         Times are monotonic; `server_failing_since` is that of the first failure since the last answer.
         """
-        max_tries, wait_minutes = self._settings.max_tries, self._settings.wait_minutes
-        # if the server began to fail after the last fault of this request, it answered another in between
+        # if the failures began after the last fault of this request, another was answered in between
         answered_others = asking.last_fault_at is not None and server_failing_since > asking.last_fault_at
         asking.last_fault_at = now
         asking.faults += 1
         if answered_others or not error.is_away:
             asking.own_faults += 1
-        if error.is_final or asking.own_faults >= max_tries:
+        if error.is_final or asking.own_faults >= self._settings.max_tries:
             return True
-        if not error.is_away:
-            return False
-        seconds_away = now - server_failing_since
+        return error.is_away and self._seems_to_crash_server(asking, error, now, server_failing_since)
+
+    def _seems_to_crash_server(
+        self, asking: _Asking, error: TransientModelError, now: float, away_since: float
+    ) -> bool:
+        """Return True if `max_tries` tries failed after sending, and the server is away for `wait_minutes`.
+
+        Raises a ServerUnavailableError if it is away for so long, but fewer tries failed after sending.
+        """
+        max_tries, wait_minutes = self._settings.max_tries, self._settings.wait_minutes
+        seconds_away = now - away_since
         if asking.faults >= max_tries and seconds_away > wait_minutes * 60:
             # only tries that failed after sending are recorded as calls
             failed_after_sending = [c for c in asking.calls if c.outcome == TransientModelError.reason]
-            if len(failed_after_sending) >= max_tries:
-                return True
-            raise self._unavailable(f"waited for {seconds_away / 60:.0f} min (llm.wait_minutes)", error)
+            if len(failed_after_sending) < max_tries:
+                raise self._unavailable(f"waited for {seconds_away / 60:.0f} min (llm.wait_minutes)", error)
+            return True
         if seconds_away >= _WARN_AFTER and now - self._warned_at >= _WARN_EVERY:
             self._warned_at = now
             _log.warning(

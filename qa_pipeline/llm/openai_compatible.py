@@ -144,7 +144,7 @@ class OpenAIProvider(provider.Provider):
             except APIStatusError as refusal:
                 response = refusal.response
             return response.status_code, response.headers, _payload(response)
-        except (OpenAIError, TimeoutError, ValueError, RecursionError) as error:
+        except (OpenAIError, TimeoutError, ValueError, RecursionError) as error:  # last two: unreadable JSON
             failure = provider.connection_error(
                 error, self._key.get_secret_value(), is_local=self._settings.is_local
             )
@@ -187,7 +187,7 @@ class OpenAIProvider(provider.Provider):
 
 
 async def _cap_response(response: "Response") -> None:
-    """Read the body up to a maximum size. A compressed body could grow beyond it, and stays compressed.
+    """Read the body up to a maximum size. It is not decompressed, as it could then exceed the maximum.
 
     Requests ask for uncompressed replies, so a compressed body counts as unreadable.
     """

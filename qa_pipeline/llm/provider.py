@@ -188,8 +188,7 @@ _LENGTH_ADVICE = (
 _TRANSIENT_STATUSES = frozenset({408, 409, 425, *range(500, 600)})
 _WORKED_ON = frozenset({408, 502, 504})
 """Statuses of a server or proxy that gave up on a request that may have been processed."""
-_AWAY = frozenset({502, 503})
-"""Statuses of a server that is loading its model, and of a proxy whose server is down."""
+_AWAY = frozenset({502, 503})  # statuses of a server that loads its model, or a proxy whose server is down
 _CROWDED = re.compile(
     r"concurren|simultaneous|parallel|in[- ]flight|pending requests|queue|\bslots?\b|\bbusy\b", re.IGNORECASE
 )
@@ -204,8 +203,7 @@ _TOO_LONG = re.compile(
 _MOST_CHARACTERS = 300  # of a server's message; its beginning names the cause, and the rest may be long
 # such as " ssl:<ssl.SSLContext object at 0x7f5c>" in a message of aiohttp
 _SSL_DETAILS = re.compile(r" ssl:(?:default|True|False|None|<[^>]*>)")
-_SHORTEST_MASKED = 12
-"""Minimum characters of a key that is masked in replies. Shorter keys, such as `none`, may be words."""
+_SHORTEST_MASKED = 12  # minimum characters of a masked key; shorter keys, such as `none`, may be words
 
 
 def server_error(

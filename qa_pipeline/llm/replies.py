@@ -53,8 +53,7 @@ def _with_backslashes(string: str) -> str:
     )
 
 
-LONGEST_REPAIRED = 200_000
-"""Characters. Longer replies are not repaired, because the time grows with the damage."""
+LONGEST_REPAIRED = 200_000  # maximum characters of a repaired reply; the time grows with the damage
 _MOST_BREACHES = 3  # enough for a correction; the message goes back to the model
 _UNSUPPORTED = frozenset({"$defs", "$ref", "minLength", "maxLength", "pattern", "default"})
 """Keywords that Gemini's subset or OpenAI's strict mode lacks."""

@@ -97,8 +97,8 @@ class ReplyStore:
         if calls:
             await self._submit(_Job(asked_model, request, None, calls))
 
-    def join(self, request_id: RequestId) -> Flight | None:
-        """Return the flight of an equal request, or None for the first caller, which must `land` it."""
+    def join_or_open(self, request_id: RequestId) -> Flight | None:
+        """Return the flight of an equal request, else open one and return None: the caller must `land` it."""
         with self._lock:
             flight = self._flights.get(request_id)
             if flight is None:
@@ -142,9 +142,7 @@ class ReplyStore:
             if any(job.outcome or job.calls for job in jobs):  # the other jobs only look up
                 self.database.transact(partial(_store, jobs=jobs, now=time.time()))
             outcomes, new_documents = self.database.read(partial(_look_up, jobs=jobs))
-            if (
-                new_documents
-            ):  # a stored reply also serves a copy of its document: `erase` must find it by both
+            if new_documents:
                 self.database.transact(partial(_note_documents, documents=new_documents))
         except Exception as error:  # noqa: BLE001 - raised in the waiting coroutine
             for job in jobs:
@@ -162,7 +160,7 @@ def _row(record: Outcome | CallRecord) -> dict[str, Any]:
 
 
 def _store(connection: sa.Connection, jobs: Sequence[_Job], now: float) -> None:
-    """Insert outcomes, calls and the documents of their requests; existing rows are kept."""
+    """Insert outcomes, calls and the documents that their requests show; existing rows are kept."""
     replies = [
         {
             "asked_model": job.asked_model,
@@ -188,7 +186,10 @@ def _store(connection: sa.Connection, jobs: Sequence[_Job], now: float) -> None:
 def _look_up(
     connection: sa.Connection, jobs: Sequence[_Job]
 ) -> tuple[dict[RequestId, Outcome], set[ReplyDocument]]:
-    """Return the stored outcomes, and the documents of their requests that are not yet noted with them."""
+    """Return the stored outcomes by request, and the shown documents that are not yet stored with them.
+
+    A stored reply also serves a copy of its document. `erase` must find the reply by both documents.
+    """
     keys = list({job.request.key for job in jobs})
     outcomes: dict[RequestId, Outcome] = {}
     for row in connection.execute(_FIND_REPLIES, {"keys": keys}).mappings():

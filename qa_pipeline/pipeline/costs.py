@@ -10,7 +10,7 @@ import polars as pl
 from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.pair_entries import read_pairs_beside
 from qa_pipeline.generation.questions import still_valid
-from qa_pipeline.generation.requests import answered_at_once, plan_requests
+from qa_pipeline.generation.requests import QuestionsRequest, answered_at_once, plan_requests
 from qa_pipeline.llm.base import is_fake
 from qa_pipeline.llm.budget import price_of, request_tokens
 from qa_pipeline.llm.reply_database import TOKENS
@@ -104,18 +104,13 @@ def _stages(calls: pl.DataFrame, currency: str | None) -> pl.DataFrame:
     return pl.concat([by_stage, calls.select(pl.lit("all").alias("stage"), *figures)])
 
 
-SHARE_KEPT, REWRITTEN = 0.75, 0.1
-"""Shares of planned questions that are kept, and that are rewritten once."""
-REDRAFTED, VERIFIED, JUDGED = 0.15, 0.7, 0.7
-"""Calls per answer: to redraft an answer that came with its question, to verify and to judge."""
-SPLIT = {"auto": 0.3, "model": 1.0, "rules": 0.0}
-"""Calls per answer to split it into claims, by verification.split_claims."""
-PROMPT_TOKENS = 750
-"""Mean tokens of a prompt without its passages."""
-REPLY_TOKENS = 150
-"""Mean tokens of a reply without thoughts; for "questions", per question with its answer."""
-THOUGHTS = {"minimal": 0, "low": 250, "medium": 600, "high": 1200}
-"""Tokens of thoughts per reply, by thinking level; Gemini's default level is medium."""
+SHARE_KEPT, REWRITTEN = 0.75, 0.1  # shares of planned questions that are kept, and that are rewritten once
+SHARE_PASSING = 0.7  # share of pairs that pass source verification
+REDRAFTED, VERIFIED = 0.15, 0.7  # calls per answer: to redraft it if it came with its question; to verify it
+SPLIT = {"auto": 0.3, "model": 1.0, "rules": 0.0}  # calls per answer, by verification.split_claims
+PROMPT_TOKENS = 750  # mean tokens of a prompt without its passages
+REPLY_TOKENS = 150  # mean tokens of a reply without thoughts; for "questions", per question with its answer
+THOUGHTS = {"minimal": 0, "low": 250, "medium": 600, "high": 1200}  # tokens per reply, by thinking level
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +140,7 @@ class Estimate:
 
 
 def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) -> Estimate:
-    """Estimate a run; documents are read and chunked, without model calls or written files.
-
-    `now` is in Unix seconds, for prices that change with time.
-    """
+    """Estimate a run at prices of Unix time `now`; documents are chunked, but nothing is asked or written."""
     models = _role_models(resources.settings)
     stages: list[StageEstimate] = []
     for batch in batches if models else ():
@@ -187,7 +179,7 @@ def _expected_calls(
 ) -> Iterator[tuple[Role, float, float, float]]:
     """Yield the role of each model with its expected calls, input tokens and output tokens for a batch."""
     settings, layout = resources.settings, resources.layout
-    generation, llm, top_k = settings.generation, settings.llm, settings.retrieval.top_k
+    generation, llm = settings.generation, settings.llm
     chunks = cut_documents(resources, read_batch(StageRun(resources, batch)))
     earlier = read_earlier(layout.table(QUESTIONS.name, batch), QUESTIONS)
     # models are not built here, so their names are unknown, and earlier questions of any model are kept
@@ -196,24 +188,39 @@ def _expected_calls(
     requests = plan_requests(chunks, kept_questions, generation, llm, batch=batch, links=link_chunks(chunks))
     existing_pairs = read_pairs_beside(batch_files(resources, batch))
     planned_questions = sum(request.limit for request in requests)
-    # before the first verdicts, kept questions and existing pairs cost calls too
-    is_unfinished = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is None
-    to_answer = SHARE_KEPT * planned_questions + (len(kept_questions) if is_unfinished else 0)
-    to_verify = to_answer * generation.drafts_per_question + (len(existing_pairs) if is_unfinished else 0)
+    # a batch with verdicts has already answered its kept questions, and verified its existing pairs
+    has_verdicts = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is not None
+    open_questions, open_pairs = (0, 0) if has_verdicts else (len(kept_questions), len(existing_pairs))
+    to_answer = SHARE_KEPT * planned_questions + open_questions
+    to_verify = to_answer * generation.drafts_per_question + open_pairs
     writing: dict[Role, float] = {"questions": len(requests), "standalone": REWRITTEN * planned_questions}
     calls_by_role = writing | _calls_after_writing(settings, to_answer, to_verify)
     passage_tokens = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
     for role, model in models.items():
         calls = calls_by_role[role]
-        level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
-        thoughts = THOUGHTS.get(level, 0) * calls
-        if role == "questions":  # these requests are known, and each of their questions has REPLY_TOKENS
-            input_tokens = sum(map(request_tokens, requests))
-            yield role, calls, input_tokens, REPLY_TOKENS * planned_questions + thoughts
-        else:
-            shown = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)  # passages in a prompt
-            prompt_tokens = PROMPT_TOKENS + shown * passage_tokens
-            yield role, calls, calls * prompt_tokens, REPLY_TOKENS * calls + thoughts
+        tokens = _expected_tokens(role, model, calls, requests, settings.retrieval.top_k, passage_tokens)
+        yield role, calls, *tokens
+
+
+def _expected_tokens(
+    role: Role,
+    model: ModelSettings,
+    calls: float,
+    requests: Sequence[QuestionsRequest],
+    top_k: int,
+    passage_tokens: float,
+) -> tuple[float, float]:
+    """Return the expected input and output tokens of the calls of a role.
+
+    The role "questions" sends the `requests`. Other prompts show passages of `passage_tokens` on average.
+    """
+    level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
+    thoughts = THOUGHTS.get(level, 0) * calls
+    if role == "questions":  # a reply has all the questions of its request
+        planned_questions = sum(request.limit for request in requests)
+        return sum(map(request_tokens, requests)), REPLY_TOKENS * planned_questions + thoughts
+    passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)  # other prompts show one
+    return calls * (PROMPT_TOKENS + passages * passage_tokens), REPLY_TOKENS * calls + thoughts
 
 
 def _calls_after_writing(settings: Settings, questions: float, pairs: float) -> dict[Role, float]:
@@ -221,19 +228,20 @@ def _calls_after_writing(settings: Settings, questions: float, pairs: float) -> 
     generation, verification = settings.generation, settings.verification
     # the first draft is written with its question if the model is asked for both at once
     first_draft_calls = REDRAFTED if answered_at_once(generation, settings.llm) else 1
-    passing_pairs = JUDGED * pairs  # each pair that passes source verification is judged
-    two_hop = passing_pairs * generation.hop_share
-    round_trips = passing_pairs if verification.round_trip else two_hop  # pairs that are asked again
+    further_drafts = generation.drafts_per_question - 1
+    passing_pairs = SHARE_PASSING * pairs  # these are judged
+    two_hop_pairs = passing_pairs * generation.hop_share
+    round_trips = passing_pairs if verification.round_trip else two_hop_pairs  # pairs that are asked again
     has_canaries = settings.canaries.enabled and pairs > 0
     # good canaries are pairs of the batch, which the judge reads anyway
     model_canaries, judge_canaries = (MODEL_CHUNKS, JUDGED_PAIRS - JUDGED_GOOD) if has_canaries else (0, 0)
     return {
         "validate": questions * settings.retrieval.top_k,  # each retrieved passage
         "guard": questions,
-        "answer": questions * (generation.drafts_per_question - 1 + first_draft_calls),
+        "answer": questions * (further_drafts + first_draft_calls),
         "split": SPLIT[verification.split_claims] * pairs,
         "verify": VERIFIED * pairs + model_canaries,
-        "solve": round_trips + 2 * two_hop,  # two-hop questions also with each passage alone
+        "solve": round_trips + 2 * two_hop_pairs,  # two-hop pairs also from each passage alone
         "compare": round_trips,  # the new answer with the pair's
         "judge": passing_pairs + judge_canaries,
     }

@@ -105,8 +105,7 @@ def _group_values(settings: Settings, group: str) -> dict[str, object]:
 
 BLOCKED = "a blocking gate failed; the batch has no training examples until it passes"
 NO_ROWS = "no pair was accepted"
-WARNING = "warning: "
-"""Prefix of a message about a gate that does not block."""
+WARNING = "warning: "  # prefix of a message about a gate that does not block
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +171,7 @@ def batch_fingerprint(resources: Resources, batch: str) -> str:
 
 
 def unchanged_outcomes(resources: Resources, batches: Sequence[str]) -> dict[str, BatchOutcome]:
-    """Return the outcomes of batches that a run would not change, or that are unreadable.
-
-    Output files are compared by their hash, without reading them as tables.
-    """
+    """Return the outcomes of batches that a run would not change, by the hashes of files, or cannot read."""
     outcomes = {}
     for batch in batches:
         try:
@@ -213,8 +209,7 @@ def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome
 def note_finished(layout: Layout, outcome: BatchOutcome, fingerprint: str) -> None:
     """Record the state of a batch, unless another run may change it.
 
-    A failed batch is recorded only if a gate blocks it. A batch with rows whose model was unavailable is not
-    recorded.
+    A failed batch is recorded only if a gate blocks it, and no batch with rows of an unavailable model.
     """
     batch = outcome.batch
     if (outcome.passed or outcome.error == BLOCKED) and not _is_unanswered(layout, batch):

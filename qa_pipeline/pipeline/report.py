@@ -90,21 +90,21 @@ def summarise(verdicts: pl.DataFrame) -> dict[str, int | float | None]:
     """Return counts, pass rates and mean scores of pairs without an expected verdict.
 
     `pass_rate` and `average_score` are over accepted and rejected pairs. The specification defines two more:
-    `pass_rate_of_all` divides by all pairs, and `average_score_of_passed` is the mean over accepted pairs
-    with a score. Rates and means exclude proved drafts that lost to a better draft of the same question.
-    Citation figures are means over accepted pairs with citations. Rates and means without rows are None.
+    `pass_rate_of_all` divides by all pairs but alternatives (proved drafts that lost to a better draft of the
+    same question), and `average_score_of_passed` is the mean over accepted pairs with a score. No figure of
+    these counts alternatives. Citation figures are over accepted pairs with citations. All may be None.
     """
     pairs = verdicts.filter(pl.col("expected_verdict").is_null())
     counts = dict(pairs["verdict"].value_counts().iter_rows())
-    rated = pairs.filter(pl.col("reason").ne_missing(ALTERNATIVE))
-    decided = rated.filter(pl.col("verdict").is_in(["accepted", "rejected"]))
-    accepted = pairs.filter(pl.col("verdict") == "accepted")  # never an alternative, so all are rated
+    not_alternative = pairs.filter(pl.col("reason").ne_missing(ALTERNATIVE))
+    decided = not_alternative.filter(pl.col("verdict").is_in(["accepted", "rejected"]))
+    accepted = pairs.filter(pl.col("verdict") == "accepted")  # an alternative is never accepted
     return {
         "pairs": pairs.height,
         **{word: counts.get(word, 0) for word in VERDICT_WORDS},
         "accepted_not_judged": accepted.filter(pl.col("reason") == "unjudged").height,
         "pass_rate": accepted.height / decided.height if decided.height else None,
-        "pass_rate_of_all": accepted.height / rated.height if rated.height else None,
+        "pass_rate_of_all": accepted.height / not_alternative.height if not_alternative.height else None,
         "average_score": _mean(decided["composite"]),
         "average_score_of_passed": _mean(accepted["composite"]),
         "citation_accuracy": _mean(accepted["citation_accuracy"]),

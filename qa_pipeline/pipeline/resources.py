@@ -78,10 +78,8 @@ class Resources:
         self.run = run or uuid.uuid4().hex
         self.pairs_file = pairs_file
         self.watch = watch
-        self.stopping = Event()
-        """Set when a run is interrupted; its thread stops at the next progress report."""
-        self.error: QAPipelineError | None = None
-        """The error that stopped the last run."""
+        self.stopping = Event()  # set when a run is interrupted; its thread stops at the next progress report
+        self.error: QAPipelineError | None = None  # the error that stopped the last run
 
     @property
     def parse(self) -> ParseFiles:
