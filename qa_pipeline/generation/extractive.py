@@ -238,7 +238,7 @@ def _is_clear(written: str, article: str, noun: Sequence[str], says: str, readin
 
     - {anything}, "Med en ventil avses …": always clear, since it explains any word
     - {thing}, a definition: clear for "a check valve", "Kafka", "the Main Pump", not "a valve", "the pump"
-    - {date} or {number}: also clear for a name anywhere in the subject, as in "the plant in Lund"
+    - {date} or {number}: clear for a subject with a name anywhere, such as "the plant in Lund"
     """
     if says.endswith("{anything}"):
         return True
@@ -248,12 +248,12 @@ def _is_clear(written: str, article: str, noun: Sequence[str], says: str, readin
         return is_definition and is_specific
     without_article = written.partition(" ")[2] if article else written
     opens_with_name = noun[0] in names or reading.writes_as_name(without_article.partition(" ")[0])
-    is_known = opens_with_name or reading.is_headed(" ".join(noun))
+    is_known = opens_with_name or reading.is_headed(" ".join(noun))  # or it is in the heading or title
     if is_definition and not article:  # "Kafka is a system that …"
         return is_known
     if names and not is_definition:  # "The plant in Lund was built in 1998."
         return True
-    return is_known and reading.mentions_name(written)  # "The Main Pump is a device that …"
+    return is_known and reading.mentions_name(written)  # "The Main Pump is …", but not "The pump is …"
 
 
 def _is_noun_phrase(words: Sequence[str], reading: Reading) -> bool:

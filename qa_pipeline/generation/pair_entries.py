@@ -288,7 +288,7 @@ def parse_pairs(content: bytes | None, name: str | Path, limits: Limits = LIMITS
     if fault is not None:
         location = str(path) if is_parquet else f"{path} row 1"
         raise InputError(f"{location}: {fault.detail}; rename or add columns")
-    # of an opened file only its name is stored, so that a moved file gives the same rows
+    # of a file outside the batch only its name is stored, so that a moved file gives the same rows
     stored_name = path.name if content is None else str(path)
     pairs = []
     for row in file.rows:

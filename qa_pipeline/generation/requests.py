@@ -111,7 +111,7 @@ def plan_requests(
     # links to skipped chunks are dropped here; links from chunks that are not in `to_ask` have no effect
     links = LINKS.to_frame() if links is None else links.filter(~pl.col("other_chunk_id").is_in(skipped))
     plan = plan_questions(to_ask, settings, taken, links)
-    if settings.max_chunks is not None:  # drawn from the full plan, so that a chunk keeps its questions
+    if settings.max_chunks is not None:  # drawn chunks get the same questions as in the plan of all chunks
         planned = to_ask.filter(pl.col("chunk_id").is_in(plan["chunk_id"].implode()))
         drawn = draw_chunks(planned, settings.max_chunks)
         plan = plan.filter(pl.col("chunk_id").is_in(drawn.implode()))
@@ -317,7 +317,7 @@ def deal_types(
     is_offered = slots.select(conditions)  # a row per slot, a column per type
     shares = np.array([weights[kind] for kind in types])
     quotas = _quotas(shares, [taken.get(kind, 0) for kind in types], len(slots))
-    open_slots = dict(zip(types, quotas, strict=True))  # by type; negative once it has more than its share
+    open_slots = dict(zip(types, quotas, strict=True))  # by type; negative once it exceeds its quota
     offers = is_offered.sum().row(0, named=True)  # the number of slots that suit each type
     scarce_first = sorted(types, key=lambda kind: offers[kind])
     dealt: list[QuestionType] = []
@@ -327,7 +327,7 @@ def deal_types(
         unused = [kind for kind in suitable if kind not in used[chunk_id]] or suitable
         # unused types come first, so a chunk repeats a type only if its unused types have no open slots
         below_quota = [kind for kind in (*unused, *suitable) if open_slots[kind] > 0]
-        # a type above its quota has a negative number of open slots
+        # open slots of types above their quota are negative, so the maximum is the least excess
         least_exceeded = max(unused, key=lambda kind: open_slots[kind] / weights[kind])
         kind = below_quota[0] if below_quota else least_exceeded
         used[chunk_id].add(kind)

@@ -59,7 +59,6 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
     "production_quality": ("embedding", "verification"),
 }
 """Groups of settings that affect an asset."""
-
 PROMPTS: Mapping[str, tuple[str, ...]] = {
     "questions": ("questions", "questions_quoted", "standalone"),
     "pairs": ("validate_reference", "guard", "answer"),

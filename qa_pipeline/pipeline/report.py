@@ -91,8 +91,8 @@ def summarise(verdicts: pl.DataFrame) -> dict[str, int | float | None]:
 
     `pass_rate` and `average_score` are over accepted and rejected pairs. The specification defines two more:
     `pass_rate_of_all` divides by all pairs but alternatives (proved drafts that lost to a better draft of the
-    same question), and `average_score_of_passed` is the mean over accepted pairs with a score. No figure of
-    these counts alternatives. Citation figures are over accepted pairs with citations. All may be None.
+    same question), and `average_score_of_passed` is the mean over accepted pairs with a score. All four leave
+    alternatives out. Citation figures are means over accepted pairs with citations. Without rows: None.
     """
     pairs = verdicts.filter(pl.col("expected_verdict").is_null())
     counts = dict(pairs["verdict"].value_counts().iter_rows())
