@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import PermanentModelError
@@ -55,6 +55,7 @@ def answer(question: str, *passages: Passage, language: str = "en") -> AnswerRep
 
 
 @given(TEXTS, LANGUAGES, st.lists(st.text(max_size=40), max_size=3))
+@example('The"pump is a device that moves water from the tank to the roof.', "en", [])
 def test_every_candidate_of_any_text_quotes_it_word_for_word(
     text: str, language: str, path: list[str]
 ) -> None:
