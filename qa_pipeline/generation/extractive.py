@@ -246,8 +246,8 @@ def _is_clear(written: str, article: str, noun: Sequence[str], says: str, readin
     if article in reading.grammar.indefinite:
         is_specific = len(noun) > 1 or not reading.grammar.open_compounds  # a German compound is one word
         return is_definition and is_specific
-    without_article = written.partition(" ")[2] if article else written
-    opens_with_name = noun[0] in names or reading.writes_as_name(without_article.partition(" ")[0])
+    without_article = written.split(maxsplit=1)[-1] if article else written
+    opens_with_name = noun[0] in names or reading.writes_as_name(without_article.split()[0])
     is_known = opens_with_name or reading.is_headed(" ".join(noun))  # or it is in the heading or title
     if is_definition and not article:  # "Kafka is a system that …"
         return is_known

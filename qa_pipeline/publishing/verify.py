@@ -151,12 +151,12 @@ def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
 
 
 class _Texts:
-    """The texts of documents, with a few row groups in memory."""
+    """The document texts of `SOURCES`, with a few row groups in memory."""
 
     def __init__(self, file: Path) -> None:
-        # keys of all documents, and the row group of each key
+        # a key per row of the file, and the row group of each
         groups = [splits.document_keys(part.to_series()) for part in row_groups(file, ["content_sha256"])]
-        self.keys = pl.concat([pl.Series([], dtype=pl.UInt64()), *groups]).to_numpy()
+        self.document_keys = pl.concat([pl.Series([], dtype=pl.UInt64()), *groups]).to_numpy()
         self._groups = np.repeat(np.arange(len(groups), dtype=np.int32), [len(keys) for keys in groups])
         self._opened = pq.ParquetFile(file)
         self._read = lru_cache(_MOST_BLOCKS)(self._read_group)
@@ -167,7 +167,7 @@ class _Texts:
 
     def by_hash(self, hashes: pl.Series) -> dict[str, str | None]:
         """Return the texts of documents by hash; missing documents are omitted."""
-        groups = np.unique(self._groups[np.isin(self.keys, splits.document_keys(hashes).to_numpy())])
+        groups = np.unique(self._groups[np.isin(self.document_keys, splits.document_keys(hashes).to_numpy())])
         texts = {sha256: text for number in groups.tolist() for sha256, text in self._read(number).items()}
         return {sha256: texts[sha256] for sha256 in hashes if sha256 in texts}
 
@@ -308,7 +308,7 @@ class _Rows:
 
     def _source_problems(self) -> Iterator[str]:
         """Yield repeated documents, and documents whose text does not match its hash."""
-        if len(np.unique(self._texts.keys)) < len(self._texts.keys):
+        if len(np.unique(self._texts.document_keys)) < len(self._texts.document_keys):
             yield f"{SOURCES} has a document twice"
         for part in row_groups(self._folder / SOURCES):
             for sha256, text, text_sha256 in part.select("content_sha256", "text", "text_sha256").iter_rows():
@@ -321,7 +321,7 @@ class _Rows:
         if data_card(manifest) != (self._folder / CARD).read_text(encoding="utf-8"):
             yield f"{CARD} does not say what {MANIFEST} does"
         stated = (manifest.facts["rows"], manifest.facts["documents"])
-        if stated != (self._counts["split"].total(), len(self._texts.keys)):
+        if stated != (self._counts["split"].total(), len(self._texts.document_keys)):
             yield f"{MANIFEST} counts other rows or documents than there are"
         left_out = pl.read_parquet(self._folder / LEFT_OUT, columns=["reason"])
         if dict(left_out.group_by("reason").len().iter_rows()) != manifest.rows_left_out:

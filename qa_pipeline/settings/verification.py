@@ -155,10 +155,10 @@ class VerificationSettings(Group):
     @property
     def thresholds_id(self) -> str:
         """Return the id of the fitted thresholds and all deciding settings, as stored in verdicts."""
-        return self.thresholds_named(self.fitted)
+        return self.thresholds_id_of(self.fitted)
 
-    def thresholds_named(self, fitted: Thresholds) -> str:
-        """Return `thresholds_id` for other fitted thresholds."""
+    def thresholds_id_of(self, fitted: Thresholds) -> str:
+        """Return the `thresholds_id` of decisions by other fitted thresholds."""
         return f"{fitted.full_id}-{hash_json(self.deciding_values())[:12]}"
 
     def deciding_values(self) -> dict[str, Any]:

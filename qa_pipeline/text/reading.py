@@ -148,10 +148,9 @@ def _figures(text: str, language: str) -> Iterator[str]:
         parts = _PARTS.split(_COUNTED.sub(r"\1", word))  # three in "2024-05-03", only "5" in "5-person"
         numbers = [number for part in parts if (number := number_value(part, language)) is not None]
         if len(numbers) == len(parts):  # such as a date, a range or "three"
+            figures = [number for number in numbers if number != "1"]  # others may write the article "one"
             is_date = len(parts) == 3  # its "05" is the figure 5
-            for number in numbers:
-                if number != "1":  # another text may write it as the article "one"
-                    yield number.lstrip("0") if is_date else number
+            yield from (number.lstrip("0") if is_date else number for number in figures)
         elif is_identifier(word) and not word.isalpha():  # such as "B-52", but not "WHO"
             yield word
 

@@ -171,7 +171,7 @@ def decide_claims(
 
     Claims that remain open are left to a model. Doubtful evidence never accepts a claim. A score that is null
     or NaN is ignored. With `pairs` only their claims are decided. `replies` (`REPLIES`) are a model's replies
-    about borderline claims. The default thresholds are the bands that the settings name.
+    about borderline claims. The default thresholds are `settings.fitted`.
 
     Raises:
         TableError: the frame lacks columns.
@@ -191,7 +191,7 @@ def decide_claims(
     changes = {"verdict": pl.lit("undecided"), "reason": pl.lit("evidence_in_doubt"), "detail": detail}
     stored = decided.with_columns(
         *(pl.when(doubtful).then(value).otherwise(name).alias(name) for name, value in changes.items()),
-        thresholds_id=pl.lit(settings.thresholds_named(thresholds)),
+        thresholds_id=pl.lit(settings.thresholds_id_of(thresholds)),
     )
     return CLAIM_VERDICTS.conform(stored.select(CLAIM_VERDICTS.schema.names()))
 

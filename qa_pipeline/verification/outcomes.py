@@ -34,8 +34,8 @@ def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFr
     """Count the invented sources, numbers and passages that each pair cites.
 
     Returns:
-        pair_id and fabricated: the count in the pair's citations. If it is 0, 1 for a pair with a claim that
-        has such a citation or an invented quote. Other pairs are absent.
+        pair_id and fabricated: the count in the pair's citations, or 1 if only its claims have such a
+        citation or an invented quote. Other pairs are absent.
     """
     is_unknown = pl.element().struct.field("resolution").str.starts_with("unknown_")
     in_pair = pl.col("citations").list.eval(is_unknown).list.sum().cast(pl.Int64)

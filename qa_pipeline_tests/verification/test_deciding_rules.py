@@ -64,7 +64,7 @@ def test_scores_of_other_models_are_counted() -> None:
 
 def test_verdicts_name_the_artefact_that_decided() -> None:
     verdicts = decide_claims(CLAIMS.frame([scored()]), None, SETTINGS, thresholds=FITTED)
-    assert verdicts["thresholds_id"].to_list() == [SETTINGS.thresholds_named(FITTED)]
+    assert verdicts["thresholds_id"].to_list() == [SETTINGS.thresholds_id_of(FITTED)]
     assert verdicts["thresholds_id"].item().startswith(f"{FITTED.full_id}-")
 
 

@@ -101,7 +101,7 @@ class _Directive(Directive):
         captions: list[nodes.Node] = [nodes.paragraph("", caption)] if caption else []
         kind, omitted_lines, shown = self._split()
         omitted = "\n".join([*map(str, self.options.values()), *omitted_lines])
-        is_counted = kind != "directive" or omitted.strip()  # images and files count without text, too
+        is_counted = kind in ("image", "include") or omitted.strip()  # the former even without text
         left_out = [_left_out(kind, omitted)] if is_counted else []
         return [*captions, *shown, *left_out]
 

@@ -204,9 +204,8 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
         text = _try_decoding(content, encoding)
         if text is None:
             continue
-        is_single_byte = len(text) == len(content)  # such as Latin-1, or ASCII, which UTF-8 reads alike
-        fits_any_bytes = is_single_byte or encoding.startswith(("utf-16", "utf-32"))
-        # text declared as Latin-1 that fits UTF-8 is UTF-8, as that rarely fits by chance; GBK stays GBK
+        # nearly any bytes fit Latin-1 (a byte per character) or UTF-16, but they rarely fit UTF-8 by chance
+        fits_any_bytes = len(text) == len(content) or encoding.startswith(("utf-16", "utf-32"))
         return utf8_text if fits_any_bytes and utf8_text is not None else text
     return utf8_text if utf8_text is not None else _guess(content)
 

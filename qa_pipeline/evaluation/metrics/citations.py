@@ -30,10 +30,10 @@ def find_cited(rows: list[Row], _setup: Setup) -> list[list[Row] | None]:
 
 def _citations(row: Row) -> list[Row] | None:
     """Return the entries of `citations` with the marks that name them, and a citation for each other mark."""
-    entries = [
+    entries = [  # `raw` is the reference as written, for an unknown document
         _citation(entry["document"] or entry["raw"], entry["quote"]) for entry in row["citations"] or ()
     ]
-    citations = [*entries]  # and below, those of marks without an entry
+    citations = [*entries]  # the same dictionaries, and below new ones of marks without an entry
     answer = row["answer"]
     # a single claim of the whole answer gets all its marks
     (whole_answer,) = with_references([Claim(answer, 0, len(answer))], answer)
