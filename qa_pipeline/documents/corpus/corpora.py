@@ -149,8 +149,8 @@ class FolderCorpus(Corpus):
     def entries(self) -> Iterator[Entry]:
         """Yield all direct entries of the folder."""
         if not Path(self.location).is_dir():
-            problem = "does not exist or is not a folder; name a folder of batches"
-            raise CorpusError(f"corpus folder {self.location} {problem}")
+            problem = f"corpus folder {self.location} does not exist or is not a folder"
+            raise CorpusError(f"{problem}; name a folder of batches")
         boundary = os.path.realpath(self.location)
         try:
             with os.scandir(self.location) as found:
