@@ -144,7 +144,7 @@ def cautions(document: Document) -> list[str]:
         lost = sum(entry["rows"] for entry in left_out)
         why = ", ".join(dict.fromkeys(entry["reason"].replace("_", " ") for entry in left_out))
         notes.append(f"Left out: {plural(lost, 'row')} that could not be used ({why}).")
-    # `reproducibility_shares`, such as {"identity": 1.0, "composition": 0.9, "naturality": 1.0, "score": 0.9}
+    # shares of rows by law: {"identity": 1.0, "composition": 0.9, "naturality": 1.0, "score": 0.9}, the least
     if shares := document.get("categorical_correctness"):
         laws = ", ".join(f"{law} {share:.3f}" for law, share in shares.items() if law != "score")
         notes.append(f"Categorical correctness is {shares['score']:.3f} ({laws}).")

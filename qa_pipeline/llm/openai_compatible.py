@@ -117,7 +117,7 @@ class OpenAIProvider(provider.Provider):
                 self.left_out = left_out | {rejected}  # from now on
                 advice = ""
                 if rejected in _JSON_FORMATS:  # with this setting, the next run begins without the format
-                    advice = f"; llm.json_mode={json_mode(self.left_out)} asks so at once"
+                    advice = f"; llm.json_mode={mode_without(self.left_out)} asks so at once"
                 _log.warning("%s does not take %s and is asked without%s", self.name, rejected, advice)
 
     async def aclose(self) -> None:
@@ -236,7 +236,7 @@ def call_body(request: Request[Any], settings: ModelSettings, left_out: Collecti
     """Return the body of a call, without the parameters in `left_out`, which are keys of `_COMPLAINTS`."""
     reply_model: type[ReplyModel] = request.reply_model
     schema = sent_schema(reply_model)
-    mode, system = json_mode(left_out), request.system
+    mode, system = mode_without(left_out), request.system
     response_format: dict[str, Any] | None = None
     if mode == "schema":
         json_schema = {"name": reply_model.__name__, "strict": True, "schema": schema}
@@ -263,8 +263,8 @@ def call_body(request: Request[Any], settings: ModelSettings, left_out: Collecti
     return {name: value for name, value in body.items() if value is not None and name not in left_out}
 
 
-def json_mode(left_out: Collection[str]) -> str:
-    """Return the way to request JSON: by a `schema`, as an `object`, or in `text` alone."""
+def mode_without(left_out: Collection[str]) -> str:
+    """Return the best mode (`llm.json_mode`) whose format is not left out: `schema`, `object` or `text`."""
     return next((mode for mode in _JSON_FORMATS if mode not in left_out), "text")
 
 

@@ -16,7 +16,7 @@ from qa_pipeline.llm.base import TransientModelError
 from qa_pipeline.llm.openai_compatible import (
     OpenAIProvider,
     call_body,
-    json_mode,
+    mode_without,
 )
 from qa_pipeline.llm.replies import parse_reply, sent_schema
 from qa_pipeline.settings.llm import ModelSettings
@@ -82,7 +82,7 @@ def test_the_strictest_way_that_the_server_knows_is_found_once_and_kept(
         provider = chat_provider(server)
         name = provider.name
         replies = send(provider, *(claim(f"Is it {number} days?") for number in range(5)))
-    assert (json_mode(provider.left_out), provider.name) == (mode, name)
+    assert (mode_without(provider.left_out), provider.name) == (mode, name)
     assert [parse_reply(reply.text, Decision).decision for reply in replies] == ["reject"] * 5
     assert (server.stats.asked, server.stats.invalid) == (5, list(ABILITIES).index(mode))
     assert len(caplog.records) == server.stats.invalid

@@ -93,8 +93,8 @@ def _write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: O
         check_length(sum(len(name.text) for name in repeated), settings)
     marked: list[_Row] = []
     for number, row in enumerate(body):
-        is_caption = len(row) > 1 and all(cell is row[0] for cell in row)  # a merged cell is one object
-        if number < head_count or is_caption:
+        is_merged = len(row) > 1 and all(cell is row[0] for cell in row)  # such as a title of the rows below
+        if number < head_count or is_merged:
             headers = {id(cell): replace(cell, header=True) for cell in row}  # a merged cell stays one object
             marked.append([headers[id(cell)] for cell in row])
         else:

@@ -198,7 +198,7 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
     utf8_text = _try_decoding(content, "utf-8")  # None for UTF-16, whose zeros would be NUL
     for name in filter(None, (charset, declared_name)):
         encoding = name
-        with suppress(LookupError, ValueError):  # unknown, or with a null character
+        with suppress(LookupError, ValueError):  # an unknown name, which no bytes fit
             encoding = codecs.lookup(name).name
         encoding = _SUPERSETS.get(encoding, encoding)
         text = _try_decoding(content, encoding)
@@ -211,7 +211,7 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
 
 
 def _try_decoding(content: bytes, encoding: str) -> str | None:
-    """Return a text without NUL, or None if the bytes do not fit: UTF-16 read as UTF-8 has NUL."""
+    """Return a text, or None for an unknown encoding or wrong bytes: UTF-16 read as UTF-8 has NUL."""
     try:
         text = content.decode(encoding)
     except (UnicodeError, LookupError, ValueError):  # unknown, or not one of text, such as rot13

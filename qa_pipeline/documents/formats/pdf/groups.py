@@ -142,15 +142,15 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         return False
     if last.broken:
         first_half = last.text.split(" ")[-1]
-        # `The` below `compu` is a new word, and judged like other lines; `Donald` below `Mac` is no new word.
+        # `Donald` goes on with `Mac`; `The` below `compu` is a new word, and judged like other lines
         is_new_word = first_half[:1].islower() and line.text[:1].isupper()
-        is_text_below_code = group.kind == "code" and kind != "code"
         if not is_new_word:
-            return not is_text_below_code
+            return kind == "code" or group.kind != "code"  # text does not go on with code
     if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
         is_in_column = line.bottom <= last.top  # a line of the next column is above the last line
         is_next_line = is_in_column and last.bottom - line.bottom < 2 * line.size
-        is_near = kind == "code" or (is_next_line and last.size == line.size)  # code may have empty lines
+        # code may have empty lines, and go on in the next column
+        is_near = kind == "code" or (is_next_line and last.size == line.size)
         return group.kind == kind and not is_new_page and is_near
     has_row = _is_row(last) or _is_row(line)  # such as a price list's, which is a block of its own
     return not has_row and _may_continue(group, line, kind, shape) and _continues_text(group, line, shape)
