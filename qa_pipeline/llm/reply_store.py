@@ -188,7 +188,7 @@ def _look_up(
 ) -> tuple[dict[RequestId, Outcome], set[ReplyDocument]]:
     """Return the stored outcomes by request, and the shown documents that are not yet stored with them.
 
-    A stored reply also serves a copy of its document. `erase` must find the reply by both documents.
+    Equal requests may show different documents, such as a copy. `erase` must find their reply by each.
     """
     keys = list({job.request.key for job in jobs})
     outcomes: dict[RequestId, Outcome] = {}

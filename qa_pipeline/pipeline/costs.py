@@ -237,7 +237,7 @@ def _calls_after_writing(settings: Settings, questions: float, pairs: float) -> 
     model_canaries, judge_canaries = (MODEL_CHUNKS, JUDGED_PAIRS - JUDGED_GOOD) if has_canaries else (0, 0)
     return {
         "validate": questions * settings.retrieval.top_k,  # each retrieved passage
-        "guard": questions,
+        "guard": questions,  # may its passages answer it?
         "answer": questions * (further_drafts + first_draft_calls),
         "split": SPLIT[verification.split_claims] * pairs,
         "verify": VERIFIED * pairs + model_canaries,

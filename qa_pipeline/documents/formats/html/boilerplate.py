@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _BOXES = "div, section, ul, ol, p"
 _PROSE = "p, pre, table, dl, blockquote"
-_HEADINGS_WITHOUT_LINK = ":is(h1, h2, h3, h4, h5, h6):not(:has(a[href]))"
+_HEADINGS_WITHOUT_LINK = ":is(h1, h2, h3, h4, h5, h6):not(:has(a[href]), a[href] *)"
 _SEPARATORS = re.compile(r"[|·•,;/>»«<→←()\[\] \t\r\n\f\xa0-]+")
 _LABEL_WORDS = 4  # of a label before links, such as "See also:"; a sentence has more
 _LINKED_SHARE = 0.8  # of the text of a box: the rest of a menu are marks and counts
@@ -30,8 +30,7 @@ def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
             continue
         linked_letters = _count_letters(links)
         heading_letters = _count_letters(box.css(_HEADINGS_WITHOUT_LINK))
-        # A heading inside a link, `<a><h3>`, is subtracted twice.
-        plain_letters = max(_count_letters([box]) - linked_letters - heading_letters, 0)
+        plain_letters = _count_letters([box]) - linked_letters - heading_letters
         has_prose = any(part.text().strip() for part in box.css(_PROSE) if part.mem_id != box.mem_id)
         # This test comes first, since a table of contents may be large too, or consist of paragraphs.
         if _is_navigation(box, links, linked_letters, plain_letters, has_prose):
