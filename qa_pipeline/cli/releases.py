@@ -105,6 +105,8 @@ def audit(
     load_settings()  # also makes new files private
     release = release_folder(folder)
     if count is not None:
+        if max_error is not None or as_json:
+            raise InputError("--rows only draws the sample; use --max-error and --json to read its labels")
         if file.exists():
             raise InputError(f"{file} exists, and may hold labels; name another file")
         rows = draw_sample(release, count, seed)

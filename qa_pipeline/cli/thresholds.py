@@ -51,6 +51,8 @@ def calibrate(
     options.check_exists(*(data or []), what_if)
     if not data and what_if is None:
         raise InputError("name labelled rows with --data")
+    if what_if is not None and (data or limit is not None or out is not None):
+        raise InputError("--what-if only compares verdicts; it cannot be used with --data, --limit or --out")
     import polars as pl
 
     from qa_pipeline.calibration import fitting

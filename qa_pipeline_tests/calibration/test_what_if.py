@@ -47,6 +47,9 @@ def test_other_numbers_move_what_they_decide(workspace: Workspace) -> None:
         ("--set", "judging.temperature=1"),
         ("--set", "verification.accept_grounding=x"),
         ("--set", "verification.thresholds=nowhere.json"),
+        ("--set", UNJUDGED, "--limit", "5"),
+        ("--set", UNJUDGED, "--out", "nowhere.json"),
+        ("--set", UNJUDGED, "--data", __file__),
     ],
 )
 def test_arguments_that_cannot_be_used_are_refused(workspace: Workspace, options: tuple[str, ...]) -> None:

@@ -48,6 +48,15 @@ def test_labels_bound_the_share_of_wrong_rows_and_unsure_counts_as_wrong(
     assert invoke("audit", folder, path, "--max-error", "0.5").code == OK
 
 
+@pytest.mark.parametrize("option", [("--max-error", "0.5"), ("--json",)])
+def test_an_option_about_labels_is_refused_while_the_sample_is_drawn(
+    folder: Path, tmp_path: Path, option: tuple[str, ...]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    assert invoke("audit", folder, path, "--rows", "3", *option).code == BAD_INPUT
+    assert not path.exists()
+
+
 @pytest.mark.parametrize("share", [0.02, 0.1])
 def test_the_bound_covers_the_true_share_in_95_of_100_draws(share: float) -> None:
     random = np.random.default_rng(7)
