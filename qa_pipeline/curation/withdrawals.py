@@ -210,13 +210,13 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Docu
     if named.is_empty() and not stored_ids:
         raise InputError(f"no document is called {name!r}; name one that qa-pipeline run has read")
     is_copy = pl.col("content_sha256").is_in(named["content_sha256"].implode())
-    found = documents.filter(pl.col("full_path").is_in(named_paths) | is_copy)
-    contents = sorted(set(found["content_sha256"]))
-    ids = {*stored_ids, *found["document_id"], *(sha256[:_ID_LENGTH] for sha256 in contents)}
+    matches = documents.filter(pl.col("full_path").is_in(named_paths) | is_copy)
+    contents = sorted(set(matches["content_sha256"]))
+    ids = {*stored_ids, *matches["document_id"], *(sha256[:_ID_LENGTH] for sha256 in contents)}
     # `erase_documents` deletes tables in this order: those with the name last, so that a rerun can find it
     named_batches = set(named["batch"])
-    batches = sorted(set(found["batch"]), key=lambda batch: (batch in named_batches, batch))
-    return DocumentsToDelete(sorted(found["full_path"]), contents, sorted(ids), batches)
+    batches = sorted(set(matches["batch"]), key=lambda batch: (batch in named_batches, batch))
+    return DocumentsToDelete(sorted(matches["full_path"]), contents, sorted(ids), batches)
 
 
 def _documents_called(name: str, documents: pl.DataFrame) -> pl.DataFrame:

@@ -112,13 +112,13 @@ def labelled_files(paths: Sequence[Path]) -> list[Path]:
     for path in paths:
         if not path.exists():
             raise InputError(f"{path} does not exist; name a file or folder of labelled items")
-        found = [path]
+        files_of_path = [path]
         if path.is_dir():
-            found = sorted(file for file in path.iterdir() if file.suffix.lower() in SUFFIXES)
-        if not found:
+            files_of_path = sorted(file for file in path.iterdir() if file.suffix.lower() in SUFFIXES)
+        if not files_of_path:
             formats = ", ".join(SUFFIXES)
             raise InputError(f"{path} contains no {formats} file; name a folder of labelled files")
-        files += found
+        files += files_of_path
     return list(dict.fromkeys(files))
 
 

@@ -126,9 +126,13 @@ def _with_passages(
     columns = ("question", "split", "messages", "passages")
     for question, split, (system, _, assistant), chunk_ids in rows.select(columns).iter_rows():
         passages = (passage_of[chunk_id] for chunk_id in chunk_ids or ())
-        kept = [passage for passage in passages if split_of[passage.document_id] == split]
-        messages.append([system, {"role": "user", "content": user_message(kept, question)}, assistant])
-        described.append([{**span_of[passage.chunk_id], "heading": heading_of(passage)} for passage in kept])
+        own_passages = [passage for passage in passages if split_of[passage.document_id] == split]
+        messages.append(
+            [system, {"role": "user", "content": user_message(own_passages, question)}, assistant]
+        )
+        described.append(
+            [{**span_of[passage.chunk_id], "heading": heading_of(passage)} for passage in own_passages]
+        )
     return rows.with_columns(
         pl.Series("messages", messages, MESSAGES), pl.Series("passages", described, pl.List(PASSAGE))
     )

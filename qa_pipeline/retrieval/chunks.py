@@ -78,7 +78,7 @@ class _Section:
     text: str
     start: int
     heading_end: int
-    """End of the heading line in `text`, which is kept with the next line; 0 if there is no next line."""
+    """End of the heading line in `text`, after which no chunk ends; 0 if the heading is the last line."""
     language: str
     path: Path = ()
     path_tokens: int = 0

@@ -277,7 +277,7 @@ def _judged(kind: str, pair: ProvedPairRow, answer: str, answer_ids: Sequence[st
 
 
 def cut_short(pair: ProvedPairRow) -> str:
-    """Return the words of an answer before the first that its question lacks, or "" if that is no cut.
+    """Return the words of an answer before the first that its question lacks, or "" if it cannot be cut.
 
     For "When was X built?" and "X was built in 1990." they are "X was built in".
     """

@@ -78,9 +78,11 @@ class Markup:
             names.append(self.styles[names[-1]].get(f"{STYLE}parent-style-name", ""))
         properties: dict[str, str] = {}
         for name in reversed(names):  # a style overrides its ancestors; the highest may lack a definition
-            own = {str(key): str(value) for part in self.styles.get(name, ()) for key, value in part.items()}
+            stated = {
+                str(key): str(value) for part in self.styles.get(name, ()) for key, value in part.items()
+            }
             # behind a "transparent" background that of the parent style shows
-            properties |= {key: value for key, value in own.items() if value != "transparent"}
+            properties |= {key: value for key, value in stated.items() if value != "transparent"}
         css = [f"{name}:{properties[_FO + name]}" for name in _CSS if _FO + name in properties]
         if properties.get(f"{TEXT}display") == "none":
             css.append("display:none")

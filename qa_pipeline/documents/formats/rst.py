@@ -99,11 +99,11 @@ class _Directive(Directive):
             return [nodes.image(alt=self.options.get("alt", ""))]
         caption = self.options.pop("caption", "")
         captions: list[nodes.Node] = [nodes.paragraph("", caption)] if caption else []
-        kind, omitted_lines, shown = self._split()
+        kind, omitted_lines, text_nodes = self._split()
         omitted = "\n".join([*map(str, self.options.values()), *omitted_lines])
         is_counted = kind in ("image", "include") or omitted.strip()  # the former even without text
         left_out = [_left_out(kind, omitted)] if is_counted else []
-        return [*captions, *shown, *left_out]
+        return [*captions, *text_nodes, *left_out]
 
     def _split(self) -> tuple[str, list[str], list[nodes.Node]]:
         """Return the kind under which text is left out, its lines, and the nodes of the other text.

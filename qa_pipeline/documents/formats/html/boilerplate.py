@@ -24,9 +24,9 @@ _MOST_PLAIN, _MOST_LINKS = 1000, 2000  # letters and links: boxes around a box w
 
 def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
     """Remove boxes below `root` that contain only navigation, inner boxes first."""
-    kept = {root.mem_id}  # ids of `root` and of the elements around content, which stay without a test
+    untested = {root.mem_id}  # ids of `root` and of the elements around content, which stay
     for box in reversed(root.css(_BOXES)):  # from the end of the page, so inner boxes come before outer
-        if box.mem_id in kept or not (links := box.css("a[href]")):
+        if box.mem_id in untested or not (links := box.css("a[href]")):
             continue
         linked_letters = _count_letters(links)
         heading_letters = _count_letters(box.css(_HEADINGS_WITHOUT_LINK))
@@ -37,8 +37,8 @@ def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
             remove([box], omissions, "navigation")
         elif has_prose or plain_letters > _MOST_PLAIN or len(links) > _MOST_LINKS:
             ancestor = box.parent  # this box is content, so the boxes around it stay, up to `root`
-            while ancestor is not None and ancestor.mem_id not in kept:
-                kept.add(ancestor.mem_id)
+            while ancestor is not None and ancestor.mem_id not in untested:
+                untested.add(ancestor.mem_id)
                 ancestor = ancestor.parent
 
 

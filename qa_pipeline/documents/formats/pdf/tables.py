@@ -52,7 +52,7 @@ def _table_of(header: Sequence[Strip], body: Sequence[Sequence[Strip]], spelling
 
 
 def _write_table(cells: Sequence[Sequence[Cell]], lines_by_cell: Sequence[Sequence[Line]]) -> Table:
-    """Return the table of rows of cells; its box and offset are those of the lines in the cells."""
+    """Return a table with these rows of cells; the lines in them give its box and offset."""
     rows, empty_columns = render_table(cells)
     lines = [line for cell_lines in lines_by_cell for line in cell_lines]
     box = enclose(line.box for line in lines)
