@@ -23,7 +23,7 @@ from qa_pipeline.storage.row_files import Fault
 CRITICAL = ("faithfulness", "hallucination", "fabricated_citations", "citation_accuracy")
 PASSED, FAILED, WITHIN_NOISE, UNDECIDED = "passed", "failed", "within_noise", "undecided"
 _BY_LIKENESS = "not decided: likeness alone decided"
-"""The names of metrics follow, or "it", the metric of the check. Likeness is cosines and words in common."""
+"""A figure follows, such as "its score". Likeness is cosines and words in common."""
 _ASK_FOR_LIKENESS = (
     "Not decided: likeness (cosines and words in common) overlooks a swapped name or negation. Name a "
     "cross-encoder, evaluate with --scorer model, or accept such figures with --accept-likeness."
